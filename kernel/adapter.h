@@ -14,13 +14,13 @@
 #include <rdma/pavo-abi.h>
 #include "compat.h"
 #include "direct/adapter_direct.h"
-#include "front.h"
+#include "lookup_cache.h"
 #include "memory/key_table.h"
 #include "net/port.h"
 #include "parent.h"
-#include "payer.h"
-#include "stats.h"
-#include "turns.h"
+#include "accounting.h"
+#include "hw_stats.h"
+#include "drr.h"
 #include "window/adapter_windows.h"
 
 /* Limits as reported by query_device; limits.c lowers some when told to. */
@@ -67,14 +67,14 @@ enum pavo_object {
  * @groups: those that have members, by GID
  * @count:  of them
  * @shares: in how many each user has members
- * @late:   packets to groups that came behind too many copies in a tick (demux.c)
+ * @deferred:   packets to groups that came behind too many copies in a tick (demux.c)
  * @work:   delivers these
  */
 struct pavo_mcast {
 	struct hlist_head groups[64];
 	u32 count;
 	struct pavo_shares shares;
-	struct sk_buff_head late;
+	struct sk_buff_head deferred;
 	struct work_struct work;
 };
 
@@ -90,11 +90,11 @@ struct pavo_mcast {
  * @link_known: @speed and @width are those of the present link
  * @speed:     of the port, enum ib_port_speed
  * @width:     of the port, enum ib_port_width
- * @tally:     its counters
+ * @stats:     its counters
  * @bad_pkeys: packets with a wrong P_Key (PortInfo, IBA 14.2.5.6)
  * @bad_qkeys: packets with a wrong Q_Key (PortInfo, IBA 14.2.5.6)
  * @qps:       QPN -> struct pavo_qp, read under RCU
- * @qp_front:  of @qps
+ * @qp_cache:  of @qps
  * @srqs:      number -> struct pavo_srq of XRC, read under RCU
  * @counters:  number -> counters that some QPs have of their own
  * @mcast:     multicast groups
@@ -104,8 +104,8 @@ struct pavo_mcast {
  * @directs:   direct windows of processes
  * @used:      objects in existence, by enum pavo_object (limits.c)
  * @shares:    how many of them each user has
- * @turns:     how QPs share the adapter
- * @turns_lock: protects @turns, and the turn of each QP
+ * @drr:     how QPs share the adapter
+ * @drr_lock: protects @drr, and the turn of each QP
  * @wq:        work of the QPs' sides that must leave the softirq, bound to CPUs
  * @end_wq:    ends and events of objects, bound to no CPU
  * @list:      in main.c's lists of live and of dead adapters
@@ -121,11 +121,11 @@ struct pavo_dev {
 	bool link_known;
 	u16 speed;
 	u8 width;
-	struct pavo_tally tally;
+	struct pavo_stats stats;
 	atomic_t bad_pkeys;
 	atomic_t bad_qkeys;
 	struct xarray qps;
-	struct pavo_front qp_front;
+	struct pavo_lookup_cache qp_cache;
 	struct xarray srqs;
 	struct xarray counters;
 	struct pavo_mcast mcast;
@@ -135,8 +135,8 @@ struct pavo_dev {
 	struct pavo_directs directs;
 	atomic_t used[PAVO_OBJ_COUNT];
 	struct pavo_shares shares[PAVO_OBJ_COUNT];
-	struct pavo_turns turns;
-	spinlock_t turns_lock; /* turns, and req.turn of QPs */
+	struct pavo_drr drr;
+	spinlock_t drr_lock; /* turns, and req.turn of QPs */
 	struct workqueue_struct *wq;
 	struct workqueue_struct *end_wq;
 	struct list_head list;
@@ -166,8 +166,8 @@ int pavo_limit(enum pavo_object object);
 void pavo_objects_init(struct pavo_dev *dev);
 void pavo_objects_end(struct pavo_dev *dev);
 bool pavo_object_take(struct pavo_dev *dev, enum pavo_object object,
-		      kuid_t payer);
+		      kuid_t account);
 void pavo_object_give(struct pavo_dev *dev, enum pavo_object object,
-		      kuid_t payer);
+		      kuid_t account);
 
 #endif /* PAVO_ADAPTER_H */

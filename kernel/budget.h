@@ -64,7 +64,7 @@ struct seq_file;
 
 /** enum pavo_loop - kinds of loops that are counted. */
 enum pavo_loop {
-	PAVO_LOOP_INSIDE, /* packets that stay inside a namespace */
+	PAVO_LOOP_LOOPBACK, /* packets that stay inside a namespace */
 	PAVO_LOOP_REQUESTER, /* runs of requester sides */
 	PAVO_LOOP_RESPONDER, /* runs of responder sides */
 	PAVO_LOOP_TIMERS, /* of queue pairs, in one tick */

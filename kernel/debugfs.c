@@ -3,7 +3,7 @@
  * debugfs.c - /sys/kernel/debug/pavo: jobs, which the adapters of this machine share, and the
  * keys, remote-key slots, turns, windows and direct windows of each adapter, trains, and budgets.
  * Called by main.c. RDMA netlink shows other details of an adapter
- * (verbs/restrack.c, stats.c).
+ * (verbs/restrack.c, hw_stats.c).
  */
 #include <linux/debugfs.h>
 #include <linux/module.h>
@@ -60,12 +60,12 @@ static int live_show(struct seq_file *file, void *data)
 }
 DEFINE_SHOW_ATTRIBUTE(live);
 
-static int trains_show(struct seq_file *file, void *data)
+static int gso_show(struct seq_file *file, void *data)
 {
-	pavo_late_show(file);
+	pavo_deferred_show(file);
 	return 0;
 }
-DEFINE_SHOW_ATTRIBUTE(trains);
+DEFINE_SHOW_ATTRIBUTE(gso);
 
 static int budgets_show(struct seq_file *file, void *data)
 {
@@ -74,12 +74,12 @@ static int budgets_show(struct seq_file *file, void *data)
 }
 DEFINE_SHOW_ATTRIBUTE(budgets);
 
-static int turns_show(struct seq_file *file, void *data)
+static int drr_show(struct seq_file *file, void *data)
 {
 	pavo_show_adapters(file, pavo_policy_show);
 	return 0;
 }
-DEFINE_SHOW_ATTRIBUTE(turns);
+DEFINE_SHOW_ATTRIBUTE(drr);
 
 void pavo_debugfs_init(void)
 {
@@ -88,9 +88,9 @@ void pavo_debugfs_init(void)
 	debugfs_create_file("slots", 0400, root, NULL, &slots_fops);
 	debugfs_create_file("keys", 0400, root, NULL, &keys_fops);
 	debugfs_create_file("windows", 0400, root, NULL, &windows_fops);
-	debugfs_create_file("trains", 0444, root, NULL, &trains_fops);
+	debugfs_create_file("trains", 0444, root, NULL, &gso_fops);
 	debugfs_create_file("budgets", 0444, root, NULL, &budgets_fops);
-	debugfs_create_file("turns", 0400, root, NULL, &turns_fops);
+	debugfs_create_file("turns", 0400, root, NULL, &drr_fops);
 	debugfs_create_file("direct", 0400, root, NULL, &direct_fops);
 	debugfs_create_file("live", 0400, root, NULL, &live_fops);
 }

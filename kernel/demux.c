@@ -12,7 +12,7 @@
 #include "pavo_trace.h"
 #include "qp/mcast.h"
 #include "qp/qp.h"
-#include "reached.h"
+#include "kcov.h"
 #include "requester/requester.h"
 #include "responder/responder.h"
 #include "window/window.h"
@@ -20,7 +20,7 @@
 /* Copies for members of groups that a CPU makes in softirqs of a tick: some milliseconds. */
 #define COPIES_A_TICK 4096
 /* Packets that may wait for the work that makes copies beyond that. */
-#define MOST_LATE 256
+#define MOST_DEFERRED_COPIES 256
 
 /* The number of no QP: the packet is for those in its multicast group. */
 #define PAVO_MCAST_QPN 0xffffff
@@ -64,7 +64,7 @@ static void keep_vlan(struct sk_buff *skb)
 				       vlan_dev_vlan_id(skb->dev));
 }
 
-static bool accept(struct pavo_qp *qp, const struct pavo_rx *rx)
+static bool accept_packet(struct pavo_qp *qp, const struct pavo_rx *rx)
 {
 	const struct pavo_pkt *pkt = &rx->pkt;
 	bool to_group;
@@ -99,11 +99,11 @@ static bool accept(struct pavo_qp *qp, const struct pavo_rx *rx)
 	return true;
 }
 
-static void count_packet(const struct pavo_tally *tally,
+static void count_packet(const struct pavo_stats *stats,
 			 const struct pavo_rx *rx)
 {
-	pavo_tally_add_bh(tally, rx_packets, pavo_rx_packets(rx));
-	pavo_tally_add_bh(tally, rx_bytes, pavo_rx_wire_bytes(rx));
+	pavo_stats_add_bh(stats, rx_packets, pavo_rx_packets(rx));
+	pavo_stats_add_bh(stats, rx_bytes, pavo_rx_wire_bytes(rx));
 }
 
 /* One copy; the responder takes it as if it had come alone. */
@@ -114,8 +114,8 @@ static void deliver_copy(struct pavo_qp *qp, const struct pavo_rx *rx)
 	trace_pavo_receive(qp, &rx->pkt, rx->pkt.payload);
 	copy.skb = skb_clone(rx->skb, GFP_ATOMIC);
 	if (!copy.skb)
-		pavo_tally_add(rx->port->tally, rx_drop_no_memory, 1);
-	else if (accept(qp, &copy))
+		pavo_stats_add(rx->port->stats, rx_drop_no_memory, 1);
+	else if (accept_packet(qp, &copy))
 		pavo_responder_receive(qp, &copy);
 	else
 		kfree_skb(copy.skb);
@@ -129,22 +129,22 @@ static void deliver_copies(struct pavo_dev *dev, const struct pavo_rx *rx)
 	pavo_rx_dgid(rx, &gid);
 	copies = pavo_mcast_for_each(dev, &gid, deliver_copy, rx);
 	if (!copies)
-		pavo_tally_add(rx->port->tally, rx_drop_qpn, 1);
+		pavo_stats_add(rx->port->stats, rx_drop_qpn, 1);
 	pavo_budget_add(PAVO_LOOP_GROUPS, copies);
 }
 
 /* Leave a packet to the adapter's work, in order; consumes it. */
 static void leave_to_work(struct pavo_dev *dev, struct pavo_rx *rx)
 {
-	struct sk_buff_head *late = &dev->mcast.late;
+	struct sk_buff_head *deferred = &dev->mcast.deferred;
 
-	if (skb_queue_len_lockless(late) >= MOST_LATE) {
-		pavo_tally_add(rx->port->tally, rx_drop_backlog, 1);
+	if (skb_queue_len_lockless(deferred) >= MOST_DEFERRED_COPIES) {
+		pavo_stats_add(rx->port->stats, rx_drop_backlog, 1);
 		kfree_skb(rx->skb);
 		return;
 	}
 	keep_vlan(rx->skb);
-	skb_queue_tail(late, rx->skb);
+	skb_queue_tail(deferred, rx->skb);
 	queue_work(dev->wq, &dev->mcast.work);
 }
 
@@ -152,7 +152,7 @@ static void deliver_to_group(struct pavo_rx *rx)
 {
 	struct pavo_dev *dev = pavo_dev_of(rx->port);
 
-	if (unlikely(!skb_queue_empty_lockless(&dev->mcast.late) ||
+	if (unlikely(!skb_queue_empty_lockless(&dev->mcast.deferred) ||
 		     !pavo_budget_in_tick(PAVO_LOOP_GROUPS, COPIES_A_TICK))) {
 		leave_to_work(dev, rx);
 		return;
@@ -162,7 +162,7 @@ static void deliver_to_group(struct pavo_rx *rx)
 }
 
 /* Deliver the first packet that waits, and take it off after that: so no other overtakes it. */
-static void deliver_late(struct pavo_dev *dev, struct sk_buff *skb)
+static void deliver_deferred(struct pavo_dev *dev, struct sk_buff *skb)
 {
 	struct pavo_rx rx;
 
@@ -174,61 +174,61 @@ static void deliver_late(struct pavo_dev *dev, struct sk_buff *skb)
 		deliver_copies(dev, &rx);
 	}
 	rcu_read_unlock();
-	skb_unlink(skb, &dev->mcast.late);
+	skb_unlink(skb, &dev->mcast.deferred);
 	consume_skb(skb);
 }
 
 /* The kernel lets other tasks run between two works. */
-static void run_late(struct work_struct *work)
+static void run_deferred(struct work_struct *work)
 {
 	struct pavo_dev *dev = container_of(work, struct pavo_dev, mcast.work);
 	struct sk_buff *skb;
 
 	local_bh_disable();
-	skb = skb_peek(&dev->mcast.late);
+	skb = skb_peek(&dev->mcast.deferred);
 	if (skb)
-		deliver_late(dev, skb);
+		deliver_deferred(dev, skb);
 	local_bh_enable();
-	if (!skb_queue_empty_lockless(&dev->mcast.late))
+	if (!skb_queue_empty_lockless(&dev->mcast.deferred))
 		queue_work(dev->wq, work);
 }
 
 void pavo_demux_prepare(struct pavo_dev *dev)
 {
-	skb_queue_head_init(&dev->mcast.late);
-	INIT_WORK(&dev->mcast.work, run_late);
+	skb_queue_head_init(&dev->mcast.deferred);
+	INIT_WORK(&dev->mcast.work, run_deferred);
 }
 
 void pavo_demux_forget(struct pavo_dev *dev)
 {
-	skb_queue_purge(&dev->mcast.late);
+	skb_queue_purge(&dev->mcast.deferred);
 }
 
 /* Hand a checked packet to a window, to a group, or to the side of the QP that it is for. */
-static void deliver(struct pavo_rx *rx)
+static void deliver_packet(struct pavo_rx *rx)
 {
-	const struct pavo_tally *tally = rx->port->tally;
+	const struct pavo_stats *stats = rx->port->stats;
 	struct pavo_qp *qp;
 
 	rcu_read_lock();
 	if (rx->pkt.info->kind == PAVO_KIND_WINDOW) {
-		count_packet(tally, rx);
+		count_packet(stats, rx);
 		pavo_window_receive(rx);
 		goto out;
 	}
 	if (unlikely(rx->pkt.dqpn == PAVO_MCAST_QPN)) {
-		count_packet(tally, rx);
+		count_packet(stats, rx);
 		deliver_to_group(rx);
 		goto out;
 	}
 	qp = pavo_qp_find(pavo_dev_of(rx->port), rx->pkt.dqpn);
-	count_packet(qp ? &qp->tally : tally, rx);
+	count_packet(qp ? &qp->stats : stats, rx);
 	if (qp)
 		trace_pavo_receive(qp, &rx->pkt, rx->pkt.payload);
 	if (unlikely(!qp)) {
-		pavo_tally_add(tally, rx_drop_qpn, 1);
+		pavo_stats_add(stats, rx_drop_qpn, 1);
 		kfree_skb(rx->skb);
-	} else if (unlikely(!accept(qp, rx))) {
+	} else if (unlikely(!accept_packet(qp, rx))) {
 		kfree_skb(rx->skb);
 	} else if (rx->pkt.info->flags & PAVO_OPF_REQUEST) {
 		pavo_responder_receive(qp, rx);
@@ -239,21 +239,21 @@ out:
 	rcu_read_unlock();
 }
 
-void pavo_demux_inside(struct sk_buff *skb)
+void pavo_demux_loopback(struct sk_buff *skb)
 {
 	struct pavo_rx rx pavo_uncleared;
 
 	if (pavo_rx_take(&rx, skb, true))
-		deliver(&rx);
+		deliver_packet(&rx);
 }
 
 int pavo_demux_receive(struct sock *sk, struct sk_buff *skb)
 {
-	bool seen = pavo_reached_begin();
+	bool seen = pavo_kcov_begin();
 	struct pavo_rx rx pavo_uncleared;
 
 	if (pavo_rx_take(&rx, skb, false))
-		deliver(&rx);
-	pavo_reached_end(seen);
+		deliver_packet(&rx);
+	pavo_kcov_end(seen);
 	return 0;
 }

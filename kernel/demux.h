@@ -20,12 +20,12 @@ struct sock;
 int pavo_demux_receive(struct sock *sk, struct sk_buff *skb);
 
 /**
- * pavo_demux_inside - take a datagram whose sender is in the same namespace.
+ * pavo_demux_loopback - take a datagram whose sender is in the same namespace.
  * @skb: the datagram; consumed
  *
  * Context: BH disabled, RCU read side; no side is locked.
  */
-void pavo_demux_inside(struct sk_buff *skb);
+void pavo_demux_loopback(struct sk_buff *skb);
 
 /** pavo_demux_prepare - make an adapter able to deliver packets. */
 void pavo_demux_prepare(struct pavo_dev *dev);

@@ -110,28 +110,28 @@ void pavo_objects_end(struct pavo_dev *dev)
  * pavo_object_take - count one more object.
  * @dev: the adapter
  * @object: kind of object
- * @payer: user that it counts for; INVALID_UID: the kernel. pavo_share_take() says from where this
+ * @account: user that it counts for; INVALID_UID: the kernel. pavo_share_take() says from where this
  *         may be called
  *
  * Return: false: the adapter's limit is reached, or the user's share.
  */
 bool pavo_object_take(struct pavo_dev *dev, enum pavo_object object,
-		      kuid_t payer)
+		      kuid_t account)
 {
 	struct pavo_shares *shares = &dev->shares[object];
 
-	if (pavo_share_take(shares, payer, pavo_share_of(limit[object], -1)))
+	if (pavo_share_take(shares, account, pavo_share_of(limit[object], -1)))
 		return false;
 	if (atomic_add_unless(&dev->used[object], 1, limit[object]))
 		return true;
-	pavo_share_give(shares, payer);
+	pavo_share_give(shares, account);
 	return false;
 }
 
-/** pavo_object_give - count one object less, of those that @payer took. */
+/** pavo_object_give - count one object less, of those that @account took. */
 void pavo_object_give(struct pavo_dev *dev, enum pavo_object object,
-		      kuid_t payer)
+		      kuid_t account)
 {
 	atomic_dec(&dev->used[object]);
-	pavo_share_give(&dev->shares[object], payer);
+	pavo_share_give(&dev->shares[object], account);
 }

@@ -20,10 +20,10 @@
 #include "debugfs.h"
 #include "demux.h"
 #include "jobs/job.h"
-#include "later.h"
+#include "deferred_free.h"
 #include "memory/memory.h"
 #include "net/net.h"
-#include "number.h"
+#include "id_alloc.h"
 #include "qp/mcast.h"
 #include "qp/qp.h"
 #include "refusal.h"
@@ -121,12 +121,12 @@ static void dealloc_adapter(struct ib_device *ibdev)
 		destroy_workqueue(dev->end_wq);
 	pavo_demux_forget(dev);
 	pavo_windows_destroy(&dev->windows);
-	pavo_numbers_end(&dev->qps);
-	pavo_numbers_end(&dev->srqs);
-	pavo_numbers_end(&dev->counters);
+	pavo_ids_destroy(&dev->qps);
+	pavo_ids_destroy(&dev->srqs);
+	pavo_ids_destroy(&dev->counters);
 	pavo_key_table_destroy(&dev->keys);
 	pavo_objects_end(dev);
-	free_percpu(dev->tally.stats);
+	free_percpu(dev->stats.pcpu);
 
 	get_device(&ibdev->dev);
 	mutex_lock(&adapters_lock);
@@ -164,15 +164,15 @@ static struct pavo_dev *alloc_adapter(void)
 	pavo_demux_prepare(dev);
 	err = pavo_windows_init(&dev->windows);
 	dev->port.ib = &dev->ib;
-	dev->port.tally = &dev->tally;
+	dev->port.stats = &dev->stats;
 	INIT_HLIST_NODE(&dev->port.node);
 	mutex_lock(&adapters_lock);
 	list_add_tail(&dev->list, &live_adapters);
 	mutex_unlock(&adapters_lock);
 	ib_set_device_ops(&dev->ib, &pavo_main_ops);
 
-	dev->tally.dev = dev;
-	dev->tally.stats = alloc_percpu(struct pavo_stats);
+	dev->stats.dev = dev;
+	dev->stats.pcpu = alloc_percpu(struct pavo_pcpu_stats);
 	/*
 	 * Bound to CPUs: packets that another CPU sends would overtake those sent before.
 	 * Of normal priority: work for one process must not take the CPU from others.
@@ -180,7 +180,7 @@ static struct pavo_dev *alloc_adapter(void)
 	dev->wq = alloc_workqueue("pavo", bound, 0);
 	dev->end_wq =
 		alloc_workqueue("pavo_end", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
-	if (err || !dev->tally.stats || !dev->wq || !dev->end_wq ||
+	if (err || !dev->stats.pcpu || !dev->wq || !dev->end_wq ||
 	    pavo_parent_create(&dev->parent)) {
 		ib_dealloc_device(&dev->ib);
 		return NULL;
@@ -327,7 +327,7 @@ err_dealloc:
 }
 
 /* rdma link add NAME type pavo netdev NDEV */
-static int add_link(const char *name, struct net_device *ndev)
+static int pavo_newlink(const char *name, struct net_device *ndev)
 {
 	const char *why;
 	int err;
@@ -343,7 +343,7 @@ static int add_link(const char *name, struct net_device *ndev)
 
 static struct rdma_link_ops pavo_link_ops = {
 	.type = "pavo",
-	.newlink = add_link,
+	.newlink = pavo_newlink,
 };
 
 static void change_link(struct pavo_dev *dev, const struct net_device *ndev)
@@ -456,7 +456,7 @@ static void remove_adapters(void)
 
 static const struct pavo_net_calls net_calls = {
 	.receive = pavo_demux_receive,
-	.inside = pavo_demux_inside,
+	.loopback = pavo_demux_loopback,
 	.leaves = pavo_pair_leaves,
 };
 
@@ -467,12 +467,12 @@ static int __init pavo_init(void)
 	err = pavo_limits_check();
 	if (err)
 		return err;
-	err = pavo_later_init();
+	err = pavo_deferred_free_init();
 	if (err)
 		return err;
 	err = pavo_pager_init();
 	if (err)
-		goto err_later;
+		goto err_deferred_free;
 	err = pavo_jobs_init();
 	if (err)
 		goto err_pager;
@@ -507,8 +507,8 @@ err_jobs:
 	pavo_jobs_exit();
 err_pager:
 	pavo_pager_exit();
-err_later:
-	pavo_later_exit();
+err_deferred_free:
+	pavo_deferred_free_exit();
 	return err;
 }
 
@@ -525,7 +525,7 @@ static void __exit pavo_exit(void)
 	pavo_parent_exit();
 	pavo_refusal_exit();
 	pavo_net_exit();
-	pavo_later_exit();
+	pavo_deferred_free_exit();
 	pavo_jobs_exit();
 	pavo_pager_exit();
 }

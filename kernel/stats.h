@@ -1,23 +1,202 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * stats.h - what rdma core is told of the counters of an adapter (tally.h).
+ * stats.h - the counters of an adapter, with a name for every reason of a drop.
+ *
+ * Written from any context (per CPU, no lock), shown by hw_stats.c. A counter that says a packet
+ * was dropped begins with rx_drop_; the reason is the rest of the name.
  */
 #ifndef PAVO_STATS_H
 #define PAVO_STATS_H
 
+#include <linux/lockdep.h>
+#include <linux/percpu.h>
+#include <linux/rcupdate.h>
+#include <linux/tracepoint-defs.h>
 #include <linux/types.h>
-#include "tally.h"
 
-struct ib_device;
-struct rdma_hw_stats;
+struct pavo_dev;
 
-void pavo_stats_sum(const struct pavo_stats __percpu *stats, unsigned int first,
-		    unsigned int end, u64 *sum);
-struct rdma_hw_stats *pavo_stats_alloc(void);
-struct rdma_hw_stats *pavo_alloc_hw_port_stats(struct ib_device *ibdev,
-					       u32 port);
-struct rdma_hw_stats *pavo_alloc_hw_device_stats(struct ib_device *ibdev);
-int pavo_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
-		      u32 port, int index);
+/*
+ * Counters of the port, which rdma core tells all in one message of a page. More names do not fit:
+ * counters of rooms with few users are those of the device, below.
+ * X(name): the enumerator is PAVO_CNT_name, the visible name is "name".
+ */
+#define PAVO_COUNTERS(X)                                            \
+	X(tx_packets)                                               \
+	X(tx_bytes)                                                 \
+	X(rx_packets)                                               \
+	X(rx_bytes)                                                 \
+	X(tx_acks)                                                  \
+	X(rx_acks)                                                  \
+	X(tx_naks)                                                  \
+	X(rx_naks)                                                  \
+	X(tx_rnr_naks)                                              \
+	X(rx_rnr_naks)                                              \
+	X(tx_retransmits) /* packets sent again */                  \
+	X(tx_drop_no_memory)                                        \
+	X(tx_drop_no_route)                                         \
+	X(tx_drop_congested) /* refused by the interface */         \
+	X(tx_drop_filtered) /* refused by a packet filter */        \
+	X(tx_drop_too_long) /* longer than the route takes */       \
+	X(tx_drop_node) /* the window has no route to it */         \
+	X(tx_drop_user_socket) /* a process sent to the port */     \
+	X(loss_timer_expired)                                       \
+	X(loss_timer_put_off) /* packet is in a queue here */       \
+	X(rnr_timer_expired)                                        \
+	X(retry_exceeded)                                           \
+	X(rnr_retry_exceeded)                                       \
+	X(rx_duplicate_requests)                                    \
+	X(rx_out_of_sequence) /* gap seen by the responder */       \
+	X(rx_implied_nak) /* read response lost */                  \
+	X(rx_drop_short) /* ends inside its headers */              \
+	X(rx_drop_too_long) /* payload beyond the path MTU */       \
+	X(rx_drop_version)                                          \
+	X(rx_drop_opcode) /* unknown opcode */                      \
+	X(rx_drop_surplus) /* payload, but opcode has none */       \
+	X(rx_drop_icrc)                                             \
+	X(rx_drop_qpn) /* no such QP */                             \
+	X(rx_drop_service) /* not the QP's service type */          \
+	X(rx_drop_state) /* QP not ready to receive */              \
+	X(rx_drop_pkey)                                             \
+	X(rx_drop_qkey)                                             \
+	X(rx_drop_address) /* not from its peer; to many */         \
+	X(rx_drop_psn_ghost) /* ACK of nothing outstanding */       \
+	X(rx_drop_response) /* response to no request */            \
+	X(rx_drop_syndrome) /* neither ACK nor a known NAK */       \
+	X(rx_drop_old_response) /* to one that was answered */      \
+	X(rx_drop_out_of_sequence) /* behind a gap already NAKed */ \
+	X(rx_drop_duplicate_read) /* too old to be replayed */      \
+	X(rx_drop_backlog) /* QP busy and backlog full */           \
+	X(rx_drop_no_recv_wqe) /* UC, UD: nothing posted */         \
+	X(rx_drop_recv_length) /* UC, UD: the receive is shorter */ \
+	X(rx_drop_invalid_request) /* UC: sequence, length */       \
+	X(rx_drop_access) /* UC: memory may not be written */       \
+	X(rx_drop_no_memory) /* no copy for a group's QP */         \
+	X(rx_drop_window) /* no such window */                      \
+	X(rx_drop_window_key) /* of another job */                  \
+	X(rx_drop_fifo_full) /* the process consumes no frames */   \
+	X(rx_drop_rcxt) /* not the window's */                      \
+	X(rx_drop_rcxt_busy)                                        \
+	X(rx_drop_tid) /* of an attempt that is over */             \
+	X(rx_drop_rdma_again) /* this fragment was here */          \
+	X(rx_drop_rdma_far) /* overtook too many */                 \
+	X(rx_drop_rdma_length) /* more than announced */            \
+	X(rx_drop_rdma_pvo) /* memory that may not be touched */    \
+	X(rx_drop_rdma_invalid) /* unknown flag or status */        \
+	X(rx_frames) /* packets that became frames */               \
+	X(tx_frames) /* and frames that became packets */           \
+	X(tx_rdma_packets) /* data between windows */               \
+	X(rx_rdma_packets)                                          \
+	X(rdma_done) /* all of an operation came */                 \
+	X(rdma_repeats) /* attempts at complete operations */       \
+	X(window_bad_commands) /* in a command page */              \
+	X(window_events) /* of receiving, and deaths */             \
+	X(window_no_worker) /* all of them are at work */           \
+	X(window_manager) /* runs of the work manager */            \
+	X(rx_nak_sent_invalid_request)                              \
+	X(rx_nak_sent_remote_access)                                \
+	X(rx_nak_sent_remote_operational)                           \
+	X(db_ring_index) /* producer index beyond ring */           \
+	X(db_bad_qpn) /* no such QP */                              \
+	X(db_foreign_qp) /* QP of another ucontext */               \
+	X(db_bad_state) /* QP before RTS */                         \
+	X(db_overflow) /* more doorbells than WQEs */               \
+	X(wqe_errors) /* send WQEs refused */                       \
+	X(rq_index_errors) /* RQ producer index absurd */           \
+	X(cq_overruns)                                              \
+	X(odp_faults) /* requests to bring pages in */              \
+	X(odp_fault_errors) /* faults that failed */                \
+	X(odp_invalidations) /* pages taken back by the kernel */   \
+	X(rkm_walks) /* over the keys in use */                     \
+	X(rkm_requests) /* keys that walks looked for */            \
+	X(rkm_qps) /* QPs looked at */                              \
+	X(rkm_pd_fail) /* of another protection domain */           \
+	X(rkm_keys) /* slots compared with a key */                 \
+	X(rkm_matches) /* operations ended */                       \
+	X(rkm_stalls) /* copies waited for */                       \
+	X(rkm_walk_ns)                                              \
+	X(cq_index_errors) /* CQ consumer index absurd */           \
+	X(qp_errors) /* QPs moved to Error */                       \
+	X(sq_errors) /* send queues of UC and UD moved to SQE */
+
+/* Counters of the device: /sys/class/infiniband/ADAPTER/hw_counters. */
+#define PAVO_DEVICE_COUNTERS(X)                                 \
+	X(direct_sent) /* ranges that work requests took */     \
+	X(direct_copied) /* bytes between packets and ranges */ \
+	X(direct_refused) /* not the turn, or too many bytes */ \
+	X(direct_busy) /* turns that a device or driver held */ \
+	X(direct_waits) /* for a buffer of the pool */          \
+	X(direct_bounced) /* did without a buffer */            \
+	X(device_pages) /* of PCI devices, in regions */        \
+	X(device_atomics) /* refused: the word is in one */
+
+enum pavo_counter {
+#define PAVO_CNT_ENUM(name) PAVO_CNT_##name,
+	PAVO_COUNTERS(PAVO_CNT_ENUM)
+	PAVO_DEVICE_COUNTERS(PAVO_CNT_ENUM)
+#undef PAVO_CNT_ENUM
+		PAVO_CNT_COUNT,
+};
+
+/* The first of the device; so many counters has the port. */
+#define PAVO_CNT_OF_PORT PAVO_CNT_direct_sent
+
+struct pavo_pcpu_stats {
+	u64 counter[PAVO_CNT_COUNT];
+};
+
+/**
+ * struct pavo_stats - the counters of an adapter or of a QP. A QP counts in those of its
+ * adapter unless `rdma statistic qp bind` gave it others (verbs/counter.c).
+ * @dev:   the adapter
+ * @of_qp: the counters are those of a QP
+ * @pcpu: counters per CPU. Those of an adapter stay. Those of a QP may be replaced and
+ *         are freed a grace period later, so counting in a QP needs RCU read-locked, or
+ *         preemption or BH disabled.
+ */
+struct pavo_stats {
+	struct pavo_dev *dev;
+	bool of_qp;
+	struct pavo_pcpu_stats __percpu *pcpu;
+};
+
+DECLARE_TRACEPOINT(pavo_count);
+void pavo_count_traced(const struct pavo_dev *dev, const char *name);
+
+/* Warn if counters of a QP are written outside of RCU. */
+static inline void pavo_stats_check(const struct pavo_stats *stats)
+{
+	RCU_LOCKDEP_WARN(stats->of_qp && !rcu_read_lock_any_held(),
+			 "counters of a queue pair may be freed meanwhile");
+}
+
+#define pavo_stats_add_by(add, stats, name, n)                 \
+	do {                                                   \
+		const struct pavo_stats *_stats = (stats);     \
+		struct pavo_pcpu_stats __percpu *_pcpu;        \
+		pavo_stats_check(_stats);                      \
+		_pcpu = READ_ONCE(_stats->pcpu);               \
+		add(_pcpu->counter[PAVO_CNT_##name], (n));     \
+		if (tracepoint_enabled(pavo_count))            \
+			pavo_count_traced(_stats->dev, #name); \
+	} while (0)
+
+#define pavo_stats_add(stats, name, n) \
+	pavo_stats_add_by(this_cpu_add, stats, name, n)
+
+/*
+ * The same with BH disabled, for a counter that no hard interrupt writes. Only x86 adds to memory
+ * of a CPU by one instruction: others lock interrupts out, or need an atomic.
+ */
+#define pavo_stats_add_bh(stats, name, n)                       \
+	do {                                                    \
+		lockdep_assert_in_softirq();                    \
+		pavo_stats_add_by(raw_cpu_add, stats, name, n); \
+	} while (0)
+
+/* Count one for an adapter or a QP: pavo_count(qp, rx_drop_state); */
+#define pavo_count(owner, name) pavo_stats_add(&(owner)->stats, name, 1)
+/* The same with BH disabled. */
+#define pavo_count_bh(owner, name) pavo_stats_add_bh(&(owner)->stats, name, 1)
 
 #endif /* PAVO_STATS_H */

@@ -53,7 +53,7 @@ enum pavo_status {
 	PAVO_ST_WAIT, /* go on when pages are there or a walk is over */
 	PAVO_ST_BUSY, /* go on after a pause: no memory, or no room at the interface */
 	PAVO_ST_LOST, /* the packet has no route; the loss timer finds out */
-	PAVO_ST_FAULT, /* allowed, but pages are not there: pavo_fault_ask() */
+	PAVO_ST_FAULT, /* allowed, but pages are not there: pavo_fault_request() */
 	PAVO_ST_FRAGMENTS, /* the packet has no room for more pages: copy */
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * trace.c - the bodies of the tracepoints, and a function for the tracepoint of counters:
- * tally.h, which all files include, cannot include its header.
+ * stats.h, which all files include, cannot include its header.
  */
 #define CREATE_TRACE_POINTS
 #include "pavo_trace.h"

@@ -15,7 +15,7 @@
 #include "memory/memory.h"
 #include "pavo_trace.h"
 #include "qp/qp.h"
-#include "reached.h"
+#include "kcov.h"
 #include "requester/requester.h"
 #include "responder/responder.h"
 
@@ -75,13 +75,13 @@ static void wake_sides(struct pavo_qp *qp)
 
 static void run_work(struct work_struct *work)
 {
-	struct pavo_qp *qp = container_of(work, struct pavo_qp, holder.work);
-	bool seen = pavo_reached_begin();
+	struct pavo_qp *qp = container_of(work, struct pavo_qp, key_state.work);
+	bool seen = pavo_kcov_begin();
 
-	if (unlikely(READ_ONCE(qp->req.turn.touched)))
-		pavo_turn_begin(qp);
+	if (unlikely(READ_ONCE(qp->req.drr.touched)))
+		pavo_qp_drr_begin(qp);
 	wake_sides(qp);
-	pavo_reached_end(seen);
+	pavo_kcov_end(seen);
 }
 
 static void run_end_work(struct work_struct *work)
@@ -99,7 +99,7 @@ void pavo_qp_context_init(struct pavo_qp *qp)
 {
 	qp->state = IB_QPS_RESET;
 	mutex_init(&qp->modify_mutex);
-	INIT_WORK(&qp->holder.work, run_work);
+	INIT_WORK(&qp->key_state.work, run_work);
 	INIT_WORK(&qp->end_work, run_end_work);
 }
 
@@ -150,13 +150,13 @@ void pavo_qp_remove(struct pavo_qp *qp)
 	pavo_qp_reset(qp);
 	mutex_unlock(&qp->modify_mutex);
 	/* Its slots are empty. */
-	pavo_rkm_remove(&qp->holder);
+	pavo_rkm_remove(&qp->key_state);
 	synchronize_rcu_expedited();
 	/* In this order: timers leave things to the works. */
 	hrtimer_cancel(&qp->req.hrtimer);
 	hrtimer_cancel(&qp->resp.pause);
 	cancel_work_sync(&qp->end_work);
-	cancel_work_sync(&qp->holder.work);
+	cancel_work_sync(&qp->key_state.work);
 }
 
 /* Replace the flow by one for the present attributes. */
@@ -170,7 +170,7 @@ static int set_flow(struct pavo_qp *qp)
 			     qp->attr.dest_qpn, true);
 	if (err)
 		return err;
-	pavo_flow_keep_inside(&new, qp->user);
+	pavo_flow_allow_loopback(&new, qp->user);
 	pavo_pair_leave(qp);
 	lock_sides(qp);
 	had_flow = qp->has_flow;
@@ -186,11 +186,11 @@ static int set_flow(struct pavo_qp *qp)
 
 /*
  * Enter @next with both sides locked; fails if an error has changed the state meanwhile.
- * @tell_drained: SQD: the event SQ_DRAINED is asked for. The requester raises it as soon as
+ * @notify_drained: SQD: the event SQ_DRAINED is asked for. The requester raises it as soon as
  * it runs and nothing is under way, else with the last response.
  */
 static int enter_state(struct pavo_qp *qp, int from, int next,
-		       bool tell_drained)
+		       bool notify_drained)
 {
 	bool ok;
 
@@ -198,14 +198,14 @@ static int enter_state(struct pavo_qp *qp, int from, int next,
 	if (from == IB_QPS_RTR && next == IB_QPS_RTS)
 		pavo_requester_ready(qp);
 	else if (from == IB_QPS_SQD && next == IB_QPS_SQD)
-		pavo_requester_patience(qp);
+		pavo_requester_set_timeouts(qp);
 	else if (from == IB_QPS_SQE)
 		pavo_requester_recover(qp);
 	ok = cmpxchg(&qp->state, from, next) == from;
 	if (ok && from != next)
 		trace_pavo_state(qp, from, next);
 	if (from != next)
-		qp->req.tell_drained = ok && tell_drained;
+		qp->req.notify_drained = ok && notify_drained;
 	unlock_sides(qp);
 	return ok ? 0 : -EINVAL;
 }
@@ -214,7 +214,7 @@ static int enter_state(struct pavo_qp *qp, int from, int next,
 static int move_state(struct pavo_qp *qp, int from, int next,
 		      const struct ib_qp_attr *attr, int mask)
 {
-	bool tell_drained;
+	bool notify_drained;
 	int err = 0;
 
 	switch (next) {
@@ -241,10 +241,10 @@ static int move_state(struct pavo_qp *qp, int from, int next,
 	/* In SQD the requester has to take over changed timeouts and retries. */
 	if (err || (from == next && from != IB_QPS_SQD))
 		return err;
-	tell_drained = next == IB_QPS_SQD &&
-		       (mask & IB_QP_EN_SQD_ASYNC_NOTIFY) &&
-		       attr->en_sqd_async_notify;
-	return enter_state(qp, from, next, tell_drained);
+	notify_drained = next == IB_QPS_SQD &&
+			 (mask & IB_QP_EN_SQD_ASYNC_NOTIFY) &&
+			 attr->en_sqd_async_notify;
+	return enter_state(qp, from, next, notify_drained);
 }
 
 static int modify_locked(struct pavo_qp *qp, const struct ib_qp_attr *attr,

@@ -12,7 +12,7 @@
 #include <linux/ktime.h>
 #include <linux/sched/signal.h>
 #include "direct/direct_private.h"
-#include "memory/holder.h"
+#include "memory/key_state.h"
 
 /*
  * How long the end of a turn waits for a device that completed, and then puts its pages, or for a
@@ -26,7 +26,7 @@ void pavo_direct_publish(struct pavo_direct *window, u32 range)
 {
 	struct pavo_direct_register reg;
 
-	pavo_direct_tell(&window->slots[range].range, &reg);
+	pavo_direct_notify(&window->slots[range].range, &reg);
 	window->registers[range] = reg;
 	wake_up_interruptible_all(&window->wait);
 }
@@ -38,12 +38,13 @@ void pavo_direct_wake(struct pavo_direct_slot *slot)
 		smp_store_release(&slot->missing->state, PAVO_MISSING_NONE);
 		slot->missing = NULL;
 	}
-	if (slot->holder)
-		pavo_holder_continue(slot->holder, raw_smp_processor_id());
+	if (slot->key_state)
+		pavo_key_state_continue(slot->key_state,
+					raw_smp_processor_id());
 }
 
 /* Take the pages of a range out of all page tables. The turns are held. */
-static void unmap(struct pavo_direct *window, u32 range)
+static void unmap_range(struct pavo_direct *window, u32 range)
 {
 	struct pavo_direct_slot *slot = &window->slots[range];
 
@@ -93,7 +94,7 @@ int pavo_direct_end_turn(struct pavo_direct *window, u32 range, u32 bytes)
 	spin_unlock_bh(&window->lock);
 	/* The state lets no process or driver map it anew. */
 	mutex_lock(&window->turns);
-	unmap(window, range);
+	unmap_range(window, range);
 	mutex_unlock(&window->turns);
 	if (buffer != PAVO_DIRECT_NO_BUFFER)
 		free = wait_for_device(window, buffer);
@@ -106,16 +107,16 @@ int pavo_direct_end_turn(struct pavo_direct *window, u32 range, u32 bytes)
 	} else if (!free) {
 		slot->range.count -= bytes;
 		slot->range.admitted -= bytes;
-		pavo_direct_step(&slot->range, slot->range.read ?
-						       PAVO_DIRECT_LOADED :
-						       PAVO_DIRECT_FILLING);
+		pavo_direct_transition(&slot->range,
+				       slot->range.read ? PAVO_DIRECT_LOADED :
+							  PAVO_DIRECT_FILLING);
 		if (!window->closed)
 			pavo_count(window->dev, direct_busy);
 		err = -EBUSY;
 	} else {
-		pavo_direct_step(&slot->range, slot->range.read ?
-						       PAVO_DIRECT_DRAINED :
-						       PAVO_DIRECT_FULL);
+		pavo_direct_transition(&slot->range,
+				       slot->range.read ? PAVO_DIRECT_DRAINED :
+							  PAVO_DIRECT_FULL);
 		pavo_direct_publish(window, range);
 		pavo_direct_wake(slot);
 	}
@@ -228,10 +229,10 @@ void pavo_direct_end_ranges(struct pavo_direct *window)
 		slot = &window->slots[i];
 		if (READ_ONCE(slot->range.state) != PAVO_DIRECT_ENDING)
 			continue;
-		unmap(window, i);
+		unmap_range(window, i);
 		spin_lock_bh(&window->lock);
 		pavo_direct_give_buffer(window, i);
-		pavo_direct_step(&slot->range, PAVO_DIRECT_IDLE);
+		pavo_direct_transition(&slot->range, PAVO_DIRECT_IDLE);
 		pavo_direct_publish(window, i);
 		spin_unlock_bh(&window->lock);
 	}
@@ -259,9 +260,9 @@ int pavo_direct_disarm(struct pavo_direct *window, u32 range)
 		err = -EBUSY;
 		break;
 	default:
-		pavo_direct_step(&slot->range, PAVO_DIRECT_ENDING);
+		pavo_direct_transition(&slot->range, PAVO_DIRECT_ENDING);
 		pavo_direct_wake(slot);
-		slot->holder = NULL;
+		slot->key_state = NULL;
 	}
 	spin_unlock_bh(&window->lock);
 	if (!err)

@@ -20,7 +20,7 @@
 struct file;
 struct pavo_dev;
 struct pavo_direct;
-struct pavo_holder;
+struct pavo_key_state;
 struct pavo_missing;
 struct pavo_region;
 struct seq_file;
@@ -64,13 +64,13 @@ void pavo_direct_show(struct seq_file *file, struct pavo_dev *dev);
 
 /**
  * struct pavo_direct_user - a work request that names a range.
- * @holder:  its queue pair
+ * @key_state:  its queue pair
  * @wqe:     its number
  * @claimed: it has claimed the range before. If the range is another's meanwhile, or has none, its
  *           turn was given up: the turn that is there now is not the work request's
  */
 struct pavo_direct_user {
-	struct pavo_holder *holder;
+	struct pavo_key_state *key_state;
 	u32 wqe;
 	bool claimed;
 };

@@ -16,7 +16,7 @@
 #include "direct/direct.h"
 #include "direct/range.h"
 #include "memory/memory.h"
-#include "tally.h"
+#include "stats.h"
 
 #define PAVO_DIRECT_NO_RANGE (~0u)
 
@@ -39,14 +39,14 @@ struct pavo_direct_buffer {
 /**
  * struct pavo_direct_slot - a range, and what waits for it.
  * @range:   its state
- * @holder:  queue pair whose work request has it; NULL: none yet
+ * @key_state:  queue pair whose work request has it; NULL: none yet
  * @wqe:     number of that work request
- * @missing: the side of @holder that waits until it is drained, or NULL
+ * @missing: the side of @key_state that waits until it is drained, or NULL
  * @mapped:  pages of its buffer may be in a process's page table
  */
 struct pavo_direct_slot {
 	struct pavo_direct_range range;
-	struct pavo_holder *holder;
+	struct pavo_key_state *key_state;
 	u32 wqe;
 	struct pavo_missing *missing;
 	bool mapped;

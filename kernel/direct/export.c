@@ -170,7 +170,7 @@ static int begin_cpu(struct dma_buf *buf, enum dma_data_direction dir)
 }
 
 /* No dma-buf names the buffer any more by @exported. */
-static void unbind(const struct exported *exported)
+static void unbind_export(const struct exported *exported)
 {
 	struct pavo_direct *window = exported->window;
 
@@ -211,12 +211,12 @@ err_free:
 	return NULL;
 }
 
-static void release(struct dma_buf *buf)
+static void release_export(struct dma_buf *buf)
 {
 	struct exported *exported = buf->priv;
 	struct pavo_direct *window = exported->window;
 
-	unbind(exported);
+	unbind_export(exported);
 	wake_up_interruptible_all(&window->wait);
 	pavo_direct_put(window);
 	free_exported(exported);
@@ -228,12 +228,12 @@ static const struct dma_buf_ops ops = {
 	.begin_cpu_access = begin_cpu,
 	.vmap = map_cpu,
 	.vunmap = unmap_cpu,
-	.release = release,
+	.release = release_export,
 };
 
 /* Bind the buffer of an armed range to it. */
-static int bind(struct pavo_direct *window, u32 range,
-		struct exported *exported)
+static int bind_export(struct pavo_direct *window, u32 range,
+		       struct exported *exported)
 {
 	u32 number;
 	int err = 0;
@@ -266,7 +266,7 @@ struct file *pavo_direct_export(struct pavo_direct *window, u32 range)
 	exported = alloc_exported(window);
 	if (!exported)
 		return ERR_PTR(-ENOMEM);
-	err = bind(window, range, exported);
+	err = bind_export(window, range, exported);
 	if (err)
 		goto err_free;
 	info.ops = &ops;
@@ -278,12 +278,12 @@ struct file *pavo_direct_export(struct pavo_direct *window, u32 range)
 		err = PTR_ERR(buf);
 		goto err_unbind;
 	}
-	/* The reference that release() drops. */
+	/* The reference that release_export() drops. */
 	kref_get(&window->refs);
 	return buf->file;
 
 err_unbind:
-	unbind(exported);
+	unbind_export(exported);
 err_free:
 	free_exported(exported);
 	return ERR_PTR(err);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * file.c - the file of a direct window: pread(), pwrite(), splice(), poll() and mmap().
+ * file.c - the file of a direct window: pread(), pwrite(), splice(), direct_poll() and mmap().
  *
  * The file is the window's own, not the uverbs file: it has offsets, and mappings that the window
  * can take away. It holds the module, and keeps the memory of a closed window until the last
@@ -33,7 +33,8 @@ struct transfer {
 };
 
 /* Begin the transfer, if it is the bus side's turn. */
-static int begin(struct pavo_direct *window, bool read, struct transfer *t)
+static int begin_transfer(struct pavo_direct *window, bool read,
+			  struct transfer *t)
 {
 	struct pavo_direct_range *range = &window->slots[t->place.range].range;
 	int err;
@@ -57,8 +58,8 @@ static int begin(struct pavo_direct *window, bool read, struct transfer *t)
 }
 
 /* @done bytes were copied, of those that began. */
-static int finish(struct pavo_direct *window, const struct transfer *t,
-		  u32 done)
+static int finish_transfer(struct pavo_direct *window, const struct transfer *t,
+			   u32 done)
 {
 	struct pavo_direct_range *range = &window->slots[t->place.range].range;
 	bool last = false, current_one;
@@ -79,8 +80,8 @@ static int finish(struct pavo_direct *window, const struct transfer *t,
 }
 
 /* Copy between the buffer and the iterator. Return: bytes. */
-static u32 copy(struct pavo_direct *window, const struct transfer *t, bool read,
-		struct iov_iter *iter)
+static u32 copy_transfer(struct pavo_direct *window, const struct transfer *t,
+			 bool read, struct iov_iter *iter)
 {
 	u32 done = 0, at, part;
 	struct page *page;
@@ -101,8 +102,8 @@ static u32 copy(struct pavo_direct *window, const struct transfer *t, bool read,
 }
 
 /* Could a read of the range give anything but -EAGAIN? */
-static bool may_read(struct pavo_direct *window,
-		     const struct pavo_direct_place *place)
+static bool range_may_read(struct pavo_direct *window,
+			   const struct pavo_direct_place *place)
 {
 	struct pavo_direct_range copy;
 	u32 len = 1;
@@ -132,7 +133,7 @@ static bool find_place(const struct pavo_direct *window, loff_t pos, size_t len,
 	return pos >= 0 && pavo_direct_find(&shape, pos, len, place);
 }
 
-static ssize_t transfer(struct kiocb *iocb, struct iov_iter *iter, bool read)
+static ssize_t do_transfer(struct kiocb *iocb, struct iov_iter *iter, bool read)
 {
 	struct pavo_direct *window = iocb->ki_filp->private_data;
 	size_t want = iov_iter_count(iter);
@@ -147,18 +148,18 @@ static ssize_t transfer(struct kiocb *iocb, struct iov_iter *iter, bool read)
 	for (;;) {
 		t.len = min_t(size_t, want,
 			      window->shape.size - t.place.offset);
-		err = begin(window, read, &t);
+		err = begin_transfer(window, read, &t);
 		if (err != -EAGAIN || does_not_wait(iocb))
 			break;
-		err = wait_event_interruptible(window->wait,
-					       may_read(window, &t.place));
+		err = wait_event_interruptible(
+			window->wait, range_may_read(window, &t.place));
 		if (err)
 			return err;
 	}
 	if (err)
 		return err;
-	done = copy(window, &t, read, iter);
-	err = finish(window, &t, done);
+	done = copy_transfer(window, &t, read, iter);
+	err = finish_transfer(window, &t, done);
 	if (err)
 		return err;
 	if (!done)
@@ -169,21 +170,21 @@ static ssize_t transfer(struct kiocb *iocb, struct iov_iter *iter, bool read)
 
 static ssize_t read_iter(struct kiocb *iocb, struct iov_iter *iter)
 {
-	return transfer(iocb, iter, true);
+	return do_transfer(iocb, iter, true);
 }
 
 static ssize_t write_iter(struct kiocb *iocb, struct iov_iter *iter)
 {
-	return transfer(iocb, iter, false);
+	return do_transfer(iocb, iter, false);
 }
 
-static loff_t seek(struct file *file, loff_t offset, int whence)
+static loff_t direct_llseek(struct file *file, loff_t offset, int whence)
 {
 	return fixed_size_llseek(file, offset, whence,
 				 pavo_direct_length(file->private_data));
 }
 
-static __poll_t poll(struct file *file, poll_table *table)
+static __poll_t direct_poll(struct file *file, poll_table *table)
 {
 	struct pavo_direct *window = file->private_data;
 	__poll_t events = 0;
@@ -235,7 +236,7 @@ static unsigned long pages_at(struct pavo_direct *window, u64 offset,
  * turns are held while pages get into the page table, so a turn that ends takes them out again. All
  * that are left of the range get there, since a device that fills it would ask for each.
  */
-static vm_fault_t fault(struct vm_fault *vmf)
+static vm_fault_t direct_fault(struct vm_fault *vmf)
 {
 	struct vm_area_struct *vma = vmf->vma;
 	struct pavo_direct *window = vma->vm_private_data;
@@ -260,7 +261,7 @@ static vm_fault_t fault(struct vm_fault *vmf)
 }
 
 static const struct vm_operations_struct vm_ops = {
-	.fault = fault,
+	.fault = direct_fault,
 };
 
 static int map_registers(struct pavo_direct *window, struct vm_area_struct *vma)
@@ -281,7 +282,7 @@ static int map_registers(struct pavo_direct *window, struct vm_area_struct *vma)
 	return err;
 }
 
-static int map(struct file *file, struct vm_area_struct *vma)
+static int direct_mmap(struct file *file, struct vm_area_struct *vma)
 {
 	struct pavo_direct *window = file->private_data;
 	u64 start = (u64)vma->vm_pgoff << PAGE_SHIFT;
@@ -312,13 +313,13 @@ static int close_file(struct inode *inode, struct file *file)
 
 static const struct file_operations fops = {
 	.owner = THIS_MODULE,
-	.llseek = seek,
+	.llseek = direct_llseek,
 	.read_iter = read_iter,
 	.write_iter = write_iter,
 	.splice_read = pavo_splice_read,
 	.splice_write = iter_file_splice_write,
-	.poll = poll,
-	.mmap = map,
+	.poll = direct_poll,
+	.mmap = direct_mmap,
 	.release = close_file,
 };
 

@@ -7,7 +7,7 @@
  * happens at its completion, its flush, and the reset of the queue pair.
  */
 #include "direct/direct_private.h"
-#include "memory/holder.h"
+#include "memory/key_state.h"
 
 /* Find the slot of @va; NULL: none. */
 static struct pavo_direct_slot *find_slot(const struct pavo_region *region,
@@ -25,14 +25,14 @@ static struct pavo_direct_slot *find_slot(const struct pavo_region *region,
 static bool has_it(const struct pavo_direct_slot *slot,
 		   const struct pavo_direct_user *user)
 {
-	return slot->holder == user->holder && slot->wqe == user->wqe;
+	return slot->key_state == user->key_state && slot->wqe == user->wqe;
 }
 
 /* Is it, or may it become so? */
 static bool may_have_it(const struct pavo_direct_slot *slot,
 			const struct pavo_direct_user *user)
 {
-	return slot->holder || user->claimed ? has_it(slot, user) : true;
+	return slot->key_state || user->claimed ? has_it(slot, user) : true;
 }
 
 static enum pavo_status claim_write(struct pavo_direct *window,
@@ -51,7 +51,7 @@ static enum pavo_status claim_write(struct pavo_direct *window,
 	case PAVO_DIRECT_CLOSING:
 		return PAVO_ST_WAIT;
 	case PAVO_DIRECT_FULL:
-		pavo_direct_step(range, PAVO_DIRECT_SENDING);
+		pavo_direct_transition(range, PAVO_DIRECT_SENDING);
 		pavo_direct_publish(window, place->range);
 		pavo_count(window->dev, direct_sent);
 		return PAVO_ST_OK;
@@ -68,7 +68,7 @@ static enum pavo_status claim_read(struct pavo_direct_slot *slot,
 {
 	const struct pavo_direct_range *range = &slot->range;
 
-	if (!range->read || range->state != PAVO_DIRECT_ASKED)
+	if (!range->read || range->state != PAVO_DIRECT_NOTIFY_ARMED)
 		return PAVO_ST_STATE;
 	return place->offset || len != range->total ? PAVO_ST_RANGE :
 						      PAVO_ST_OK;
@@ -85,7 +85,7 @@ enum pavo_status pavo_direct_claim(const struct pavo_direct_user *user,
 
 	slot = find_slot(region, va, len, &place);
 	if (!slot) {
-		pavo_count(user->holder->dev, direct_refused);
+		pavo_count(user->key_state->dev, direct_refused);
 		return PAVO_ST_RANGE;
 	}
 	spin_lock_bh(&window->lock);
@@ -96,10 +96,10 @@ enum pavo_status pavo_direct_claim(const struct pavo_direct_user *user,
 	else
 		status = claim_write(window, slot, &place, len);
 	if (status == PAVO_ST_OK || status == PAVO_ST_WAIT) {
-		slot->holder = user->holder;
+		slot->key_state = user->key_state;
 		slot->wqe = user->wqe;
 	} else {
-		pavo_count(user->holder->dev, direct_refused);
+		pavo_count(user->key_state->dev, direct_refused);
 	}
 	spin_unlock_bh(&window->lock);
 	return status;
@@ -133,11 +133,11 @@ enum pavo_status pavo_direct_load_begin(const struct pavo_direct_user *user,
 	if (window->closed || !has_it(slot, user) || !range->read)
 		goto out;
 	switch (range->state) {
-	case PAVO_DIRECT_ASKED:
+	case PAVO_DIRECT_NOTIFY_ARMED:
 	case PAVO_DIRECT_DRAINED:
 		if (place.offset != range->done + range->response)
 			break;
-		pavo_direct_step(range, PAVO_DIRECT_LOADING);
+		pavo_direct_transition(range, PAVO_DIRECT_LOADING);
 		*to = pavo_direct_address(&window->shape, place.range) +
 		      (range->whole ? range->response : 0);
 		status = PAVO_ST_OK;
@@ -166,7 +166,7 @@ void pavo_direct_load_end(const struct pavo_region *region, u64 va, u32 len)
 		pavo_direct_publish(window, place.range);
 	}
 	if (!window->closed)
-		pavo_tally_add(&window->dev->tally, direct_copied, len);
+		pavo_stats_add(&window->dev->stats, direct_copied, len);
 	spin_unlock_bh(&window->lock);
 }
 
@@ -189,7 +189,7 @@ enum pavo_status pavo_direct_drained(const struct pavo_direct_user *user,
 	case PAVO_DIRECT_DRAINED:
 		status = PAVO_ST_OK;
 		break;
-	case PAVO_DIRECT_ASKED:
+	case PAVO_DIRECT_NOTIFY_ARMED:
 		/* More is to come before it is handed over. */
 		status = PAVO_ST_OK;
 		break;
@@ -220,19 +220,19 @@ void pavo_direct_release(const struct pavo_direct_user *user,
 		smp_store_release(&slot->missing->state, PAVO_MISSING_NONE);
 		slot->missing = NULL;
 	}
-	slot->holder = NULL;
+	slot->key_state = NULL;
 	switch (slot->range.state) {
 	case PAVO_DIRECT_SENDING:
 	case PAVO_DIRECT_DRAINED:
 		pavo_direct_give_buffer(window, place.range);
-		pavo_direct_step(&slot->range, PAVO_DIRECT_IDLE);
+		pavo_direct_transition(&slot->range, PAVO_DIRECT_IDLE);
 		pavo_direct_publish(window, place.range);
 		break;
 	case PAVO_DIRECT_ENDING:
 		break;
 	default:
 		/* Pages may be mapped, and that takes a sleep. */
-		pavo_direct_step(&slot->range, PAVO_DIRECT_ENDING);
+		pavo_direct_transition(&slot->range, PAVO_DIRECT_ENDING);
 		if (!window->closed)
 			queue_work(window->dev->end_wq, &window->end);
 	}

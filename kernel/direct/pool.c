@@ -26,7 +26,8 @@ bool pavo_direct_is_used(const struct pavo_direct *window, u32 buffer)
 }
 
 /* May @range have that buffer? */
-static bool may_have(const struct pavo_direct *window, u32 number, u32 range)
+static bool range_may_have(const struct pavo_direct *window, u32 number,
+			   u32 range)
 {
 	const struct pavo_direct_buffer *buffer = &window->buffers[number];
 
@@ -43,7 +44,8 @@ static u32 choose_exported(const struct pavo_direct *window, u32 range)
 	u32 i;
 
 	for (i = 0; window->exports && i < window->nbuffers; i++) {
-		if (window->buffers[i].exports && may_have(window, i, range))
+		if (window->buffers[i].exports &&
+		    range_may_have(window, i, range))
 			return i;
 	}
 	return PAVO_DIRECT_NO_BUFFER;
@@ -56,7 +58,7 @@ static u32 choose_any(const struct pavo_direct *window, u32 range)
 
 	for (i = 0; i < window->nbuffers; i++) {
 		number = (start + i) % window->nbuffers;
-		if (may_have(window, number, range))
+		if (range_may_have(window, number, range))
 			return number;
 	}
 	return PAVO_DIRECT_NO_BUFFER;
@@ -98,7 +100,7 @@ bool pavo_direct_has_buffer(const struct pavo_direct *window)
 	u32 i;
 
 	for (i = 0; i < window->nbuffers; i++) {
-		if (may_have(window, i, PAVO_DIRECT_NO_RANGE))
+		if (range_may_have(window, i, PAVO_DIRECT_NO_RANGE))
 			return true;
 	}
 	return false;
@@ -110,7 +112,7 @@ u32 pavo_direct_quarantined(const struct pavo_direct *window)
 
 	for (i = 0; i < window->nbuffers; i++) {
 		if (window->buffers[i].range == PAVO_DIRECT_NO_RANGE &&
-		    !may_have(window, i, PAVO_DIRECT_NO_RANGE))
+		    !range_may_have(window, i, PAVO_DIRECT_NO_RANGE))
 			n++;
 	}
 	return n;

@@ -28,17 +28,18 @@ struct direct_state {
 
 /* A closing state shows as the one before it: the step is not complete. */
 static const struct direct_state states[PAVO_DIRECT_STATES] = {
-	[PAVO_DIRECT_IDLE] = { "idle", false, false, TO(FILLING) | TO(ASKED) },
+	[PAVO_DIRECT_IDLE] = { "idle", false, false,
+			       TO(FILLING) | TO(NOTIFY_ARMED) },
 	[PAVO_DIRECT_FILLING] = { "filling", true, false,
 				  TO(CLOSING) | TO(ENDING) },
 	[PAVO_DIRECT_CLOSING] = { "closing", true, false,
 				  TO(FULL) | TO(FILLING) | TO(ENDING) },
 	[PAVO_DIRECT_FULL] = { "full", false, true, TO(SENDING) | TO(ENDING) },
 	[PAVO_DIRECT_SENDING] = { "sending", false, true, TO(IDLE) },
-	[PAVO_DIRECT_ASKED] = { "asked", false, true,
-				TO(LOADING) | TO(ENDING) },
+	[PAVO_DIRECT_NOTIFY_ARMED] = { "asked", false, true,
+				       TO(LOADING) | TO(ENDING) },
 	[PAVO_DIRECT_LOADING] = { "loading", false, true,
-				  TO(LOADED) | TO(ASKED) | TO(ENDING) },
+				  TO(LOADED) | TO(NOTIFY_ARMED) | TO(ENDING) },
 	[PAVO_DIRECT_LOADED] = { "loaded", true, false,
 				 TO(EMPTYING) | TO(ENDING) },
 	[PAVO_DIRECT_EMPTYING] = { "emptying", true, false,
@@ -83,8 +84,8 @@ const char *pavo_direct_state_name(u8 state)
 	return state < PAVO_DIRECT_STATES ? states[state].name : "?";
 }
 
-bool pavo_direct_step(struct pavo_direct_range *range,
-		      enum pavo_direct_state next)
+bool pavo_direct_transition(struct pavo_direct_range *range,
+			    enum pavo_direct_state next)
 {
 	if (!(states[range->state].next & 1u << next))
 		return false;
@@ -102,8 +103,8 @@ void pavo_direct_arm(struct pavo_direct_range *range, u32 total, u32 flags)
 	range->response = 0;
 	range->done = 0;
 	range->uses++;
-	pavo_direct_step(range,
-			 range->read ? PAVO_DIRECT_ASKED : PAVO_DIRECT_FILLING);
+	pavo_direct_transition(range, range->read ? PAVO_DIRECT_NOTIFY_ARMED :
+						    PAVO_DIRECT_FILLING);
 }
 
 static int admit_read(struct pavo_direct_range *range, u32 offset, u32 *len)
@@ -148,7 +149,8 @@ bool pavo_direct_count(struct pavo_direct_range *range, u32 admitted, u32 len)
 	range->count += len;
 	if (range->count < (range->read ? range->response : range->total))
 		return false;
-	return pavo_direct_step(range, range->read ? PAVO_DIRECT_EMPTYING :
+	return pavo_direct_transition(range, range->read ?
+						     PAVO_DIRECT_EMPTYING :
 						     PAVO_DIRECT_CLOSING);
 }
 
@@ -156,20 +158,21 @@ void pavo_direct_load(struct pavo_direct_range *range, u32 len)
 {
 	if (range->whole) {
 		range->response += len;
-		pavo_direct_step(range, range->response == range->total ?
-						PAVO_DIRECT_LOADED :
-						PAVO_DIRECT_ASKED);
+		pavo_direct_transition(range, range->response == range->total ?
+						      PAVO_DIRECT_LOADED :
+						      PAVO_DIRECT_NOTIFY_ARMED);
 		return;
 	}
 	range->done += range->response;
 	range->response = len;
 	range->admitted = 0;
 	range->count = 0;
-	pavo_direct_step(range, len ? PAVO_DIRECT_LOADED : PAVO_DIRECT_ASKED);
+	pavo_direct_transition(range, len ? PAVO_DIRECT_LOADED :
+					    PAVO_DIRECT_NOTIFY_ARMED);
 }
 
-void pavo_direct_tell(const struct pavo_direct_range *range,
-		      struct pavo_direct_register *reg)
+void pavo_direct_notify(const struct pavo_direct_range *range,
+			struct pavo_direct_register *reg)
 {
 	*reg = (struct pavo_direct_register){
 		.total = range->total,

@@ -18,7 +18,7 @@ enum pavo_direct_state {
 	PAVO_DIRECT_CLOSING, /* write: all are in; mappings of the pages are taken away */
 	PAVO_DIRECT_FULL, /* write: a work request may take the bytes */
 	PAVO_DIRECT_SENDING, /* write: one has; until it completes */
-	PAVO_DIRECT_ASKED, /* read: no response has come yet */
+	PAVO_DIRECT_NOTIFY_ARMED, /* read: no response has come yet */
 	PAVO_DIRECT_LOADING, /* read: the link side puts the bytes of a response in */
 	PAVO_DIRECT_LOADED, /* read: the bus side takes bytes out */
 	PAVO_DIRECT_EMPTYING, /* read: all are out; mappings of the pages are taken away */
@@ -114,9 +114,9 @@ bool pavo_direct_may_touch(const struct pavo_direct_range *range, bool write);
 bool pavo_direct_link_valid(const struct pavo_direct_range *range);
 /** pavo_direct_state_name - for people. */
 const char *pavo_direct_state_name(u8 state);
-/** pavo_direct_step - a change of state that its owner alone makes: is it one that there is? */
-bool pavo_direct_step(struct pavo_direct_range *range,
-		      enum pavo_direct_state next);
+/** pavo_direct_transition - a change of state that its owner alone makes: is it one that there is? */
+bool pavo_direct_transition(struct pavo_direct_range *range,
+			    enum pavo_direct_state next);
 
 /**
  * pavo_direct_arm - begin an operation; the range has its buffer already.
@@ -153,8 +153,8 @@ bool pavo_direct_count(struct pavo_direct_range *range, u32 admitted, u32 len);
 /** pavo_direct_load - a response of @len bytes lies there; @len 0: it does not, after all. */
 void pavo_direct_load(struct pavo_direct_range *range, u32 len);
 
-/** pavo_direct_tell - the range as processes see it. */
-void pavo_direct_tell(const struct pavo_direct_range *range,
-		      struct pavo_direct_register *reg);
+/** pavo_direct_notify - the range as processes see it. */
+void pavo_direct_notify(const struct pavo_direct_range *range,
+			struct pavo_direct_register *reg);
 
 #endif /* PAVO_DIRECT_RANGE_H */

@@ -13,7 +13,7 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 #include "direct/direct_private.h"
-#include "memory/holder.h"
+#include "memory/key_state.h"
 #include "memory/pd.h"
 
 static void end_work(struct work_struct *work)
@@ -42,7 +42,7 @@ static void free_pages_of(struct pavo_direct *window)
 }
 
 /* Count the buffers as locked memory of the calling process. */
-static int charge(struct pavo_direct *window)
+static int charge_buffers(struct pavo_direct *window)
 {
 	int err = account_locked_vm(current->mm,
 				    window->nbuffers * window->npages, true);
@@ -74,14 +74,14 @@ static void free_window(struct pavo_direct *window)
 	kfree(window);
 }
 
-static void release(struct kref *refs)
+static void release_window(struct kref *refs)
 {
 	free_window(container_of(refs, struct pavo_direct, refs));
 }
 
 void pavo_direct_put(struct pavo_direct *window)
 {
-	kref_put(&window->refs, release);
+	kref_put(&window->refs, release_window);
 }
 
 static int check_args(const struct pavo_direct_open_args *args)
@@ -168,7 +168,7 @@ alloc_window(struct pavo_dev *dev, const struct pavo_direct_open_args *args)
 	INIT_WORK(&window->end, end_work);
 	INIT_DELAYED_WORK(&window->look, look_work);
 	address_space_init_once(&window->mapping);
-	if (!charge(window) && !alloc_memory(window)) {
+	if (!charge_buffers(window) && !alloc_memory(window)) {
 		set_idle(window);
 		return window;
 	}
@@ -223,7 +223,7 @@ static void set_closed(struct pavo_direct *window)
 	for (i = 0; i < window->shape.ranges; i++) {
 		slot = &window->slots[i];
 		pavo_direct_wake(slot);
-		slot->holder = NULL;
+		slot->key_state = NULL;
 	}
 	spin_unlock_bh(&window->lock);
 	wake_up_all(&window->wait);
@@ -265,8 +265,8 @@ static void show_range(struct seq_file *file, const struct pavo_direct *window,
 		   range->count);
 	seq_printf(file, " response %u done %u buffer %d maps %u",
 		   range->response, range->done, (int)range->buffer, maps);
-	if (slot->holder)
-		seq_printf(file, " qp %u", slot->holder->number);
+	if (slot->key_state)
+		seq_printf(file, " qp %u", slot->key_state->number);
 	seq_puts(file, "\n");
 }
 

@@ -16,11 +16,11 @@
 #include <linux/seq_file.h>
 #include <linux/siphash.h>
 #include <linux/slab.h>
-#include "later.h"
+#include "deferred_free.h"
 #include "jobs/job.h"
 #include "memory/pin.h"
 #include "jobs/tce.h"
-#include "payer.h"
+#include "accounting.h"
 
 static int jobs_per_user = -1;
 module_param(jobs_per_user, int, 0644);
@@ -32,7 +32,7 @@ MODULE_PARM_DESC(jobs_per_user,
  * @id:       JOBID
  * @slot:     its job slot
  * @uid:      user whose processes may join
- * @payer:    the user that it counts for
+ * @account:    the user that it counts for
  * @key:      secret of its members
  * @limit:    bytes that may be mapped at a time; 0: any number
  * @members:  processes that reserved it or joined; under jobs_mutex
@@ -48,7 +48,7 @@ struct pavo_job {
 	u32 id;
 	unsigned int slot;
 	kuid_t uid;
-	kuid_t payer;
+	kuid_t account;
 	u64 key;
 	u64 limit;
 	unsigned int members;
@@ -138,19 +138,19 @@ static int slot_for(struct pavo_job *job)
 
 	if (find_job(job->id))
 		return -EEXIST;
-	err = pavo_share_take(&shares, job->payer,
+	err = pavo_share_take(&shares, job->account,
 			      pavo_share_of(pavo_tce_slots(),
 					    READ_ONCE(jobs_per_user)));
 	if (err)
 		return err;
 	slot = free_slot();
 	if (slot < 0)
-		pavo_share_give(&shares, job->payer);
+		pavo_share_give(&shares, job->account);
 	return slot;
 }
 
 /* Give @job a slot. Return: the slot, or a negative errno. */
-static int take_slot(struct pavo_job *job)
+static int take_job_slot(struct pavo_job *job)
 {
 	int slot;
 
@@ -177,7 +177,7 @@ struct pavo_job *pavo_job_reserve(u32 id, u64 key, u64 limit)
 		return ERR_PTR(-ENOMEM);
 	job->id = id;
 	job->uid = current_euid();
-	job->payer = pavo_payer();
+	job->account = pavo_caller_account();
 	job->key = key;
 	job->limit = limit;
 	job->members = 1;
@@ -185,11 +185,11 @@ struct pavo_job *pavo_job_reserve(u32 id, u64 key, u64 limit)
 	mutex_init(&job->mutex);
 	INIT_LIST_HEAD(&job->buffers);
 
-	slot = take_slot(job);
+	slot = take_job_slot(job);
 	/* A job may be kept by closed windows that are not freed yet: wait for them. */
-	if (slot < 0 && pavo_later_pending()) {
-		pavo_later_settle();
-		slot = take_slot(job);
+	if (slot < 0 && pavo_deferred_free_pending()) {
+		pavo_deferred_free_flush();
+		slot = take_job_slot(job);
 	}
 	if (slot >= 0)
 		return job;
@@ -217,7 +217,7 @@ struct pavo_job *pavo_job_join(u32 id, u64 key)
 }
 
 /* Drop a reference, and @members members. The last reference ends the job. */
-static void leave(struct pavo_job *job, unsigned int members)
+static void put_job(struct pavo_job *job, unsigned int members)
 {
 	bool last;
 
@@ -227,7 +227,7 @@ static void leave(struct pavo_job *job, unsigned int members)
 	if (last) {
 		pavo_tce_take(job->slot);
 		jobs[job->slot] = NULL;
-		pavo_share_give(&shares, job->payer);
+		pavo_share_give(&shares, job->account);
 	}
 	mutex_unlock(&jobs_mutex);
 	if (!last)
@@ -239,7 +239,7 @@ static void leave(struct pavo_job *job, unsigned int members)
 
 void pavo_job_leave(struct pavo_job *job)
 {
-	leave(job, 1);
+	put_job(job, 1);
 }
 
 void pavo_job_use(struct pavo_job *job)
@@ -251,7 +251,7 @@ void pavo_job_use(struct pavo_job *job)
 
 void pavo_job_unuse(struct pavo_job *job)
 {
-	leave(job, 0);
+	put_job(job, 0);
 }
 
 u32 pavo_job_id(const struct pavo_job *job)
@@ -261,7 +261,7 @@ u32 pavo_job_id(const struct pavo_job *job)
 
 kuid_t pavo_job_user(const struct pavo_job *job)
 {
-	return job->payer;
+	return job->account;
 }
 
 u64 pavo_job_window_key(const struct pavo_job *job)
@@ -315,8 +315,8 @@ static void end_buffer(struct pavo_job *job, struct buffer *buffer)
 }
 
 /* Add @use to the buffer of @pin; make the buffer if there is none. Job locked. */
-static int begin_use(struct pavo_job *job, struct use *use,
-		     struct pavo_pin *pin, u64 start)
+static int add_buffer_use(struct pavo_job *job, struct use *use,
+			  struct pavo_pin *pin, u64 start)
 {
 	struct buffer *buffer = pin->tag;
 
@@ -378,7 +378,7 @@ struct pavo_mapping *pavo_job_map(struct pavo_job *job, u64 start, u64 length)
 		return ERR_CAST(pin);
 	}
 	mutex_lock(&job->mutex);
-	err = begin_use(job, use, pin, start);
+	err = add_buffer_use(job, use, pin, start);
 	mutex_unlock(&job->mutex);
 	if (err) {
 		pavo_unpin(pin, use->mm);

@@ -69,7 +69,7 @@ void pavo_job_unuse(struct pavo_job *job);
 /** pavo_job_id - JOBID. */
 u32 pavo_job_id(const struct pavo_job *job);
 
-/** pavo_job_user - the user that @job counts for (payer.h). */
+/** pavo_job_user - the user that @job counts for (accounting.h). */
 kuid_t pavo_job_user(const struct pavo_job *job);
 
 /** pavo_job_window_key - the key in packets between windows of @job. */

@@ -19,8 +19,8 @@
 #define HEAD_MOST 256u
 
 /* The page of the byte at @pvo, and how many bytes from there on are @left in it. */
-static enum pavo_pvo_result page_of(u32 job, u64 pvo, struct page **page,
-				    unsigned int *offset, unsigned int *left)
+static enum pavo_pvo_result pvo_page(u32 job, u64 pvo, struct page **page,
+				     unsigned int *offset, unsigned int *left)
 {
 	struct pavo_pvo_place place;
 	enum pavo_pvo_result result;
@@ -45,7 +45,7 @@ enum pavo_pvo_result pavo_job_from_skb(const struct pavo_job *job, u64 pvo,
 
 	result = pavo_pvo_check(pavo_tce_tables, pavo_job_id(job), pvo, len);
 	for (; !result && len; pvo += n, len -= n) {
-		result = page_of(pavo_job_id(job), pvo, &page, &offset, &left);
+		result = pvo_page(pavo_job_id(job), pvo, &page, &offset, &left);
 		if (result)
 			break;
 		n = min(len, left);
@@ -64,7 +64,7 @@ int pavo_job_to_skb(const struct pavo_job *job, u64 pvo, struct sk_buff *skb,
 	void *room;
 
 	for (; len; pvo += n, len -= n) {
-		result = page_of(pavo_job_id(job), pvo, &page, &offset, &left);
+		result = pvo_page(pavo_job_id(job), pvo, &page, &offset, &left);
 		if (result)
 			return result;
 		n = min(len, left);

@@ -166,7 +166,7 @@ static bool come_in(struct page **pages, unsigned long npages, u8 shift)
  * It stays empty for a grace period, so no reader with the old size finds an entry: one of
  * 64 KiB read as one of 16 MiB would let a peer that guesses the key reach far behind it.
  */
-static bool takes(unsigned int table, unsigned int index, u8 shift)
+static bool table_takes(unsigned int table, unsigned int index, u8 shift)
 {
 	struct pavo_tce_table *t = &pavo_tce_tables[table];
 	bool small = shift == SMALL_SHIFT;
@@ -183,7 +183,7 @@ static bool takes(unsigned int table, unsigned int index, u8 shift)
 }
 
 /* Allocate the memory of the table, if it has none yet. */
-static int equip(unsigned int table, u32 entries)
+static int alloc_table(unsigned int table, u32 entries)
 {
 	struct space *space = &spaces[table];
 
@@ -215,7 +215,8 @@ static u32 next_key(struct space *space)
 }
 
 /* Take the first free place for @count entries. False: there is none. */
-static bool reserve(unsigned int table, u32 count, struct pavo_tce_run *run)
+static bool reserve_entries(unsigned int table, u32 count,
+			    struct pavo_tce_run *run)
 {
 	struct pavo_tce_table *t = &pavo_tce_tables[table];
 	struct space *space = &spaces[table];
@@ -236,25 +237,25 @@ static bool reserve(unsigned int table, u32 count, struct pavo_tce_run *run)
 	return true;
 }
 
-static int place(unsigned int slot, u8 shift, unsigned long count,
-		 struct pavo_tce_run *run)
+static int place_entries(unsigned int slot, u8 shift, unsigned long count,
+			 struct pavo_tce_run *run)
 {
 	unsigned int i, table = slot * pavo_tce_slot_tables();
 	int err;
 
 	for (i = 0; i < pavo_tce_slot_tables(); i++, table++) {
-		if (count > entries_of(i) || !takes(table, i, shift))
+		if (count > entries_of(i) || !table_takes(table, i, shift))
 			continue;
-		err = equip(table, entries_of(i));
+		err = alloc_table(table, entries_of(i));
 		if (err)
 			return err;
-		if (reserve(table, count, run))
+		if (reserve_entries(table, count, run))
 			return 0;
 	}
 	return -ENOSPC;
 }
 
-static void write(const struct pavo_tce_run *run, struct page **pages)
+static void write_entries(const struct pavo_tce_run *run, struct page **pages)
 {
 	u64 *tce = spaces[run->table].tce + run->first;
 	unsigned int step = run->shift - PAGE_SHIFT;
@@ -278,10 +279,11 @@ int pavo_tce_map(unsigned int slot, struct page **pages, unsigned long npages,
 			return -ERANGE;
 	for (i = 0; err == -ENOSPC && i < ARRAY_SIZE(shifts); i++)
 		if (come_in(pages, npages, shifts[i]))
-			err = place(slot, shifts[i],
-				    npages >> (shifts[i] - PAGE_SHIFT), run);
+			err = place_entries(slot, shifts[i],
+					    npages >> (shifts[i] - PAGE_SHIFT),
+					    run);
 	if (!err)
-		write(run, pages);
+		write_entries(run, pages);
 	return err;
 }
 

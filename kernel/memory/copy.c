@@ -20,7 +20,7 @@
  * The index of the page with byte @at, counted from the start of the region's first page. @at
  * comes from packets: it was checked, but a CPU may speculate past that check.
  */
-static unsigned long page_of(const struct pavo_region *region, u64 at)
+static unsigned long region_page_index(const struct pavo_region *region, u64 at)
 {
 	unsigned long count = PFN_UP(region->offset + region->length);
 
@@ -37,8 +37,9 @@ static __always_inline struct page *find_page(const struct pavo_region *region,
 		at = va - region->iova + region->offset;
 		*offset = offset_in_page(at);
 		if (unlikely(region->paged))
-			return pavo_odp_page(region->odp, page_of(region, at));
-		return region->pages[page_of(region, at)];
+			return pavo_odp_page(region->odp,
+					     region_page_index(region, at));
+		return region->pages[region_page_index(region, at)];
 	}
 
 	/* The region of all kernel memory: its addresses are kernel addresses. */
@@ -117,7 +118,8 @@ int pavo_region_store(const struct pavo_region *region, u64 va, u64 value)
 #define ATTEMPTS 1024
 
 /* Carry out @op by compare and exchange. -EAGAIN: the word changed at every attempt. */
-static int exchange(atomic64_t *word, const struct pavo_atomic *op, u64 *orig)
+static int exchange_word(atomic64_t *word, const struct pavo_atomic *op,
+			 u64 *orig)
 {
 	s64 old = atomic64_read(word);
 	u32 i;
@@ -151,7 +153,7 @@ int pavo_region_atomic(const struct pavo_region *region, u64 va,
 	else if (op->aop == PAVO_AOP_SWAP)
 		*orig = atomic64_xchg(word, op->swap_add);
 	else
-		err = exchange(word, op, orig);
+		err = exchange_word(word, op, orig);
 	unmap_word(word, page);
 	return err;
 }

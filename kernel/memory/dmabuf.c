@@ -35,7 +35,7 @@ struct pavo_dmabuf {
 };
 
 /* Take a reference to the buffer behind @fd, if the process may use that part so. */
-static struct dma_buf *get(int fd, u64 offset, u64 length, int access)
+static struct dma_buf *get_dmabuf(int fd, u64 offset, u64 length, int access)
 {
 	struct dma_buf *buf = dma_buf_get(fd);
 	int err = 0;
@@ -56,7 +56,7 @@ static struct dma_buf *get(int fd, u64 offset, u64 length, int access)
 }
 
 /* Map for the CPU; the counterpart is pavo_dmabuf_release(). */
-static struct pavo_dmabuf *map(struct dma_buf *buf)
+static struct pavo_dmabuf *map_buffer(struct dma_buf *buf)
 {
 	struct pavo_dmabuf *dmabuf;
 	int err;
@@ -137,10 +137,10 @@ static int set_dmabuf(struct pavo_mr *mr, u64 offset, int fd)
 	struct dma_buf *buf;
 	int err;
 
-	buf = get(fd, offset, region->length, region->access);
+	buf = get_dmabuf(fd, offset, region->length, region->access);
 	if (IS_ERR(buf))
 		return PTR_ERR(buf);
-	dmabuf = map(buf);
+	dmabuf = map_buffer(buf);
 	if (IS_ERR(dmabuf)) {
 		dma_buf_put(buf);
 		return PTR_ERR(dmabuf);

@@ -6,7 +6,7 @@
 #include <linux/seq_file.h>
 #include "memory/memory.h"
 #include "memory/memory_private.h"
-#include "memory/holder.h"
+#include "memory/key_state.h"
 
 /* Lines of an adapter at most: seq_file keeps all of its output in memory. */
 #define LINES 65536
@@ -60,8 +60,8 @@ static void show_region(struct seq_file *file, const struct pavo_dev *dev,
 	}
 	if (region->mw && region->mr)
 		seq_printf(file, " of %08x", region->mr->region->key);
-	if (region->holder)
-		seq_printf(file, " qp %u", region->holder->number);
+	if (region->key_state)
+		seq_printf(file, " qp %u", region->key_state->number);
 	if (!region->mw && region->mr->windows)
 		seq_printf(file, " windows %u", region->mr->windows);
 	seq_putc(file, '\n');

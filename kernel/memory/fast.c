@@ -11,7 +11,7 @@
 #include <linux/slab.h>
 #include "memory/memory.h"
 #include "memory/memory_private.h"
-#include "memory/holder.h"
+#include "memory/key_state.h"
 
 /* Room for the list of pages; the key of @mr means nothing until a REG_MR. */
 static int alloc_fast(struct pavo_mr *mr, struct ib_pd *ibpd, u32 max_num_sg)
@@ -72,14 +72,14 @@ int pavo_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
 	return ib_sg_to_pages(ibmr, sg, sg_nents, sg_offset, set_page);
 }
 
-/* May @holder give the key of @now the meaning of @seg? Keys are locked. */
-static enum pavo_status fast_fits(const struct pavo_holder *holder,
+/* May @key_state give the key of @now the meaning of @seg? Keys are locked. */
+static enum pavo_status fast_fits(const struct pavo_key_state *key_state,
 				  const struct pavo_region *now,
 				  const struct pavo_bind_seg *seg)
 {
 	if (!now || now->mw || !now->mr->fast)
 		return PAVO_ST_KEY;
-	if (now->pd != holder->pd)
+	if (now->pd != key_state->pd)
 		return PAVO_ST_PD;
 	if (now->valid || (seg->new_rkey ^ now->key) >> 8)
 		return PAVO_ST_STATE;
@@ -107,10 +107,10 @@ static void set_fast(struct pavo_region *region, struct pavo_mr *mr,
 	};
 }
 
-enum pavo_status pavo_mr_fast_reg(struct pavo_holder *holder,
+enum pavo_status pavo_mr_fast_reg(struct pavo_key_state *key_state,
 				  const struct pavo_bind_seg *seg)
 {
-	struct pavo_key_table *keys = &holder->dev->keys;
+	struct pavo_key_table *keys = &key_state->dev->keys;
 	struct pavo_region *now, *next;
 	enum pavo_status status;
 
@@ -119,9 +119,9 @@ enum pavo_status pavo_mr_fast_reg(struct pavo_holder *holder,
 		return PAVO_ST_BUSY;
 	xa_lock_bh(&keys->xa);
 	now = xa_load(&keys->xa, seg->mr_lkey >> 8);
-	status = fast_fits(holder, now, seg);
+	status = fast_fits(key_state, now, seg);
 	if (!status) {
-		set_fast(next, now->mr, seg, holder->pd);
+		set_fast(next, now->mr, seg, key_state->pd);
 		pavo_key_replace(keys, next);
 		next->mr->region = next;
 	}

@@ -13,9 +13,9 @@
 #include <linux/random.h>
 #include <linux/rcupdate.h>
 #include "memory/memory.h"
-#include "number.h"
+#include "id_alloc.h"
 #include "wire/wire.h"
-#include "memory/holder.h"
+#include "memory/key_state.h"
 
 #define PAVO_ACCESS_WRITES                                \
 	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
@@ -40,7 +40,7 @@ void pavo_key_table_init(struct pavo_key_table *table)
 
 void pavo_key_table_destroy(struct pavo_key_table *table)
 {
-	pavo_numbers_end(&table->xa);
+	pavo_ids_destroy(&table->xa);
 }
 
 /* Copy the rare pointers to flags in the cache line that packets look at; draw the token. */
@@ -60,8 +60,7 @@ int pavo_key_insert(struct pavo_key_table *table, struct pavo_region *region)
 	 * Reserve the index first: a region must know its key before packets can find it.
 	 * Index 0 is left out, since key 0 is the local DMA key.
 	 */
-	err = pavo_number_reserve(&table->xa, 1, PAVO_MAX_MR + PAVO_MAX_MW,
-				  &index);
+	err = pavo_id_reserve(&table->xa, 1, PAVO_MAX_MR + PAVO_MAX_MW, &index);
 	if (err)
 		return err == -EBUSY ? -ENOSPC : err;
 	region->key = index << 8 | (get_random_u32() & PAVO_KEY_TAG);
@@ -70,7 +69,7 @@ int pavo_key_insert(struct pavo_key_table *table, struct pavo_region *region)
 	/* The index has an entry, so the xarray allocates nothing. */
 	err = xa_err(__xa_store(&table->xa, index, region, GFP_ATOMIC));
 	if (!err)
-		pavo_front_show(&table->front, index, region);
+		pavo_lookup_cache_add(&table->cache, index, region);
 	xa_unlock_bh(&table->xa);
 	return err;
 }
@@ -79,7 +78,8 @@ void pavo_key_remove(struct pavo_key_table *table, struct pavo_region *region)
 {
 	u32 index = region->key >> 8;
 
-	pavo_front_hide(&table->front, index, __xa_erase(&table->xa, index));
+	pavo_lookup_cache_remove(&table->cache, index,
+				 __xa_erase(&table->xa, index));
 }
 
 struct pavo_region *pavo_key_replace(struct pavo_key_table *table,
@@ -88,7 +88,7 @@ struct pavo_region *pavo_key_replace(struct pavo_key_table *table,
 	u32 index = region->key >> 8;
 
 	complete_region(region);
-	pavo_front_show(&table->front, index, region);
+	pavo_lookup_cache_add(&table->cache, index, region);
 	return __xa_store(&table->xa, index, region, GFP_ATOMIC);
 }
 
@@ -102,7 +102,7 @@ static struct pavo_region *find_region(struct pavo_dev *dev, struct pavo_pd *pd,
 		return pd->ib.uobject ? NULL : &kernel_memory;
 
 	/* READ_ONCE(): a bind or unbind may change the key of an unbound memory window. */
-	region = pavo_front_look(&dev->keys.front, index);
+	region = pavo_lookup_cache_find(&dev->keys.cache, index);
 	if (likely(region && READ_ONCE(region->key) == key))
 		return region;
 	region = xa_load(&dev->keys.xa, index);
@@ -118,9 +118,9 @@ bool pavo_key_means(struct pavo_dev *dev, u32 key, u32 token)
 }
 
 /* The checks that local and remote keys have in common. */
-static enum pavo_status judge(const struct pavo_region *region,
-			      const struct pavo_pd *pd, u64 va, u64 len,
-			      int access)
+static enum pavo_status check_region(const struct pavo_region *region,
+				     const struct pavo_pd *pd, u64 va, u64 len,
+				     int access)
 {
 	u64 offset;
 
@@ -152,15 +152,15 @@ enum pavo_status pavo_check(struct pavo_dev *dev, struct pavo_pd *pd, u32 key,
 	found = find_region(dev, pd, key);
 	if (unlikely(!found || found->window))
 		return PAVO_ST_KEY;
-	status = judge(found, pd, va, len, access);
+	status = check_region(found, pd, va, len, access);
 	if (likely(!status))
 		*region = found;
 	return status;
 }
 
 /* Are the pages there? Only those of on-demand regions can be missing. */
-static bool present(const struct pavo_region *region, u64 va, u64 len,
-		    int access)
+static bool are_pages_present(const struct pavo_region *region, u64 va, u64 len,
+			      int access)
 {
 	return likely(!region->paged) ||
 	       pavo_odp_present(region, va, len, access & PAVO_ACCESS_WRITES);
@@ -173,28 +173,29 @@ enum pavo_status pavo_xlate(struct pavo_dev *dev, struct pavo_pd *pd, u32 key,
 	enum pavo_status status;
 
 	status = pavo_check(dev, pd, key, va, len, access, region);
-	if (likely(!status) && *region && !present(*region, va, len, access))
+	if (likely(!status) && *region &&
+	    !are_pages_present(*region, va, len, access))
 		return PAVO_ST_FAULT;
 	return status;
 }
 
-static enum pavo_status judge_remote(struct pavo_holder *holder, u32 key,
+static enum pavo_status judge_remote(struct pavo_key_state *key_state, u32 key,
 				     u64 va, u64 len, int access,
 				     struct pavo_region **region)
 {
 	struct pavo_region *found =
-		find_region(holder->dev, holder->peer_pd, key);
+		find_region(key_state->dev, key_state->peer_pd, key);
 
 	*region = found;
 	if (unlikely(!found))
 		return PAVO_ST_KEY;
-	if (unlikely(found->holder && found->holder != holder))
+	if (unlikely(found->key_state && found->key_state != key_state))
 		return PAVO_ST_QP;
-	return judge(found, holder->peer_pd, va, len, access);
+	return check_region(found, key_state->peer_pd, va, len, access);
 }
 
-enum pavo_status pavo_xlate_remote(struct pavo_holder *holder, u32 key, u64 va,
-				   u64 len, int access,
+enum pavo_status pavo_xlate_remote(struct pavo_key_state *key_state, u32 key,
+				   u64 va, u64 len, int access,
 				   struct pavo_region **region)
 {
 	enum pavo_status status;
@@ -202,55 +203,57 @@ enum pavo_status pavo_xlate_remote(struct pavo_holder *holder, u32 key, u64 va,
 	*region = NULL;
 	if (!len)
 		return PAVO_ST_OK;
-	status = judge_remote(holder, key, va, len, access, region);
-	if (likely(!status) && !present(*region, va, len, access))
+	status = judge_remote(key_state, key, va, len, access, region);
+	if (likely(!status) && !are_pages_present(*region, va, len, access))
 		return PAVO_ST_FAULT;
 	return status;
 }
 
-enum pavo_status pavo_check_remote(struct pavo_holder *holder, u32 key, u64 va,
-				   u64 len, int access)
+enum pavo_status pavo_check_remote(struct pavo_key_state *key_state, u32 key,
+				   u64 va, u64 len, int access)
 {
 	struct pavo_region *found;
 
 	if (!len)
 		return PAVO_ST_OK;
-	return judge_remote(holder, key, va, len, access, &found);
+	return judge_remote(key_state, key, va, len, access, &found);
 }
 
 /* The slots exist: pavo_rkm_slots_replace() set them before the QP could receive. */
-static atomic64_t *slot_of(const struct pavo_holder *holder, unsigned int slot)
+static atomic64_t *key_slot_of(const struct pavo_key_state *key_state,
+			       unsigned int slot)
 {
-	return &rcu_dereference(holder->rkm.slots)->slot[slot];
+	return &rcu_dereference(key_state->rkm.slots)->slot[slot];
 }
 
-enum pavo_status pavo_use_begin(struct pavo_holder *holder, unsigned int slot,
-				u32 key, u64 va, u64 len, int access)
+enum pavo_status pavo_use_begin(struct pavo_key_state *key_state,
+				unsigned int slot, u32 key, u64 va, u64 len,
+				int access)
 {
-	struct pavo_key_slots *slots = rcu_dereference(holder->rkm.slots);
+	struct pavo_key_slots *slots = rcu_dereference(key_state->rkm.slots);
 	enum pavo_status status;
 
 	if (!len)
 		return PAVO_ST_OK;
 	/* First the slot, then the key's meaning: see key_slot.h. */
 	pavo_key_slot_begin(&slots->slot[slot], slots->gen++, key);
-	status = pavo_check_remote(holder, key, va, len, access);
+	status = pavo_check_remote(key_state, key, va, len, access);
 	if (unlikely(status))
 		pavo_key_slot_end(&slots->slot[slot]);
 	return status;
 }
 
-bool pavo_use_enter(struct pavo_holder *holder, unsigned int slot)
+bool pavo_use_enter(struct pavo_key_state *key_state, unsigned int slot)
 {
-	return pavo_key_slot_enter(slot_of(holder, slot));
+	return pavo_key_slot_enter(key_slot_of(key_state, slot));
 }
 
-void pavo_use_leave(struct pavo_holder *holder, unsigned int slot)
+void pavo_use_leave(struct pavo_key_state *key_state, unsigned int slot)
 {
-	pavo_key_slot_leave(slot_of(holder, slot));
+	pavo_key_slot_leave(key_slot_of(key_state, slot));
 }
 
-void pavo_use_end(struct pavo_holder *holder, unsigned int slot)
+void pavo_use_end(struct pavo_key_state *key_state, unsigned int slot)
 {
-	pavo_key_slot_end(slot_of(holder, slot));
+	pavo_key_slot_end(key_slot_of(key_state, slot));
 }

@@ -10,18 +10,18 @@
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
-#include "front.h"
+#include "lookup_cache.h"
 
 /**
  * struct pavo_key_table - keys of one adapter.
  * @xa:     index (upper 24 bits of a key) -> struct pavo_region; read under
  *          RCU. Its lock (BH) is held for every change of what a key means,
  *          and protects the bindings of memory windows.
- * @front:  of @xa
+ * @cache:  of @xa
  */
 struct pavo_key_table {
 	struct xarray xa;
-	struct pavo_front front;
+	struct pavo_lookup_cache cache;
 };
 
 /**

@@ -46,7 +46,7 @@ struct pavo_fast;
 struct pavo_pd;
 struct pavo_mr;
 struct pavo_mw;
-struct pavo_holder;
+struct pavo_key_state;
 
 /** Pages of a region of fast registration at most. */
 #define PAVO_MAX_FAST_PAGES 512
@@ -76,7 +76,7 @@ struct pavo_holder;
  * @window:  there is a @mw; likewise
  * @token:   random number that tells this meaning of the key from others; likewise
  * @pd:      the protection domain that may use the key
- * @holder:  memory windows of type 2: the only QP by which peers may use it
+ * @key_state:  memory windows of type 2: the only QP by which peers may use it
  * @iova:    virtual address of the first byte, as users of the key name it
  * @length:  bytes
  * @offset:  of the first byte from the start of pages[0]
@@ -100,7 +100,7 @@ struct pavo_region {
 	bool window;
 	u32 token;
 	struct pavo_pd *pd;
-	const struct pavo_holder *holder;
+	const struct pavo_key_state *key_state;
 	u64 iova;
 	u64 length;
 	u64 offset;
@@ -130,7 +130,7 @@ struct pavo_memory {
 /**
  * struct pavo_mr - memory region, the verbs object.
  * @ib:      lkey == rkey == the key
- * @payer:   user that it counts for
+ * @account:   user that it counts for
  * @dev:     its adapter
  * @region:  what the key means now
  * @memory:  empty for kernel regions
@@ -140,7 +140,7 @@ struct pavo_memory {
  */
 struct pavo_mr {
 	struct ib_mr ib;
-	kuid_t payer;
+	kuid_t account;
 	struct pavo_dev *dev;
 	struct pavo_region *region;
 	struct pavo_memory memory;
@@ -152,7 +152,7 @@ struct pavo_mr {
  * struct pavo_mw - memory window, the verbs object.
  * @ib:      first
  * @charge:  see pavo_charge()
- * @payer:   user that it counts for
+ * @account:   user that it counts for
  * @dev:     its adapter
  * @none:    meaning of its key while it is not bound
  * @bound:   meaning of its key while it is bound, else NULL
@@ -163,7 +163,7 @@ struct pavo_mr {
 struct pavo_mw {
 	struct ib_mw ib;
 	void *charge;
-	kuid_t payer;
+	kuid_t account;
 	struct pavo_dev *dev;
 	struct pavo_region none;
 	struct pavo_region *bound;
@@ -229,7 +229,7 @@ struct pavo_region *pavo_key_replace(struct pavo_key_table *table,
  * @access: IB_ACCESS_* that must all be granted; 0 for reading
  * @region: found region, valid until rcu_read_unlock(); NULL if @len is 0
  *
- * With PAVO_ST_FAULT, @region is good for pavo_fault_ask() and nothing else.
+ * With PAVO_ST_FAULT, @region is good for pavo_fault_request() and nothing else.
  *
  * The order of checks is key, PD, state, flags, length, presence. A zero-length access
  * needs no valid key (IBA 9.7.4.1.3). The key of all kernel memory (local_dma_lkey) is
@@ -250,9 +250,9 @@ enum pavo_status pavo_check(struct pavo_dev *dev, struct pavo_pd *pd, u32 key,
 			    struct pavo_region **region);
 
 /**
- * pavo_use_begin - begin an operation of the peer of @holder, if it may touch the range by the
+ * pavo_use_begin - begin an operation of the peer of @key_state, if it may touch the range by the
  * R_Key @key.
- * @holder: the QP
+ * @key_state: the QP
  * @slot:   PAVO_KEY_SLOT_*; not in use
  * @key:    the R_Key
  * @va:     first byte of the range
@@ -262,47 +262,48 @@ enum pavo_status pavo_check(struct pavo_dev *dev, struct pavo_pd *pd, u32 key,
  * Makes the checks of pavo_xlate(), without presence. If they pass and @len is not 0, @slot
  * holds the key and is as after pavo_use_enter(); otherwise it is free.
  *
- * Context: RCU read side, the responder side of @holder.
+ * Context: RCU read side, the responder side of @key_state.
  */
-enum pavo_status pavo_use_begin(struct pavo_holder *holder, unsigned int slot,
-				u32 key, u64 va, u64 len, int access);
+enum pavo_status pavo_use_begin(struct pavo_key_state *key_state,
+				unsigned int slot, u32 key, u64 va, u64 len,
+				int access);
 
 /**
  * pavo_use_enter - begin the copy of another packet of that operation. From here on a walker
  * waits for pavo_use_leave() or pavo_use_end().
- * @holder: the QP
+ * @key_state: the QP
  * @slot: as of pavo_use_begin()
  *
  * Return: false if the key was invalidated.
  */
-bool pavo_use_enter(struct pavo_holder *holder, unsigned int slot);
-void pavo_use_leave(struct pavo_holder *holder, unsigned int slot);
+bool pavo_use_enter(struct pavo_key_state *key_state, unsigned int slot);
+void pavo_use_leave(struct pavo_key_state *key_state, unsigned int slot);
 
 /** pavo_use_end - the operation is over or has failed; also allowed where there is none. */
-void pavo_use_end(struct pavo_holder *holder, unsigned int slot);
+void pavo_use_end(struct pavo_key_state *key_state, unsigned int slot);
 
 /**
  * pavo_xlate_remote - find the memory of that packet, as pavo_xlate() does for L_Keys. Called
  * behind pavo_use_begin() or pavo_use_enter(), before pavo_use_leave() or pavo_use_end().
- * @holder: the QP
+ * @key_state: the QP
  * @key:    the R_Key
  * @va:     first byte of the packet's part
  * @len:    bytes of it
  * @access: IB_ACCESS_* that must all be granted
  * @region: as of pavo_xlate()
  */
-enum pavo_status pavo_xlate_remote(struct pavo_holder *holder, u32 key, u64 va,
-				   u64 len, int access,
+enum pavo_status pavo_xlate_remote(struct pavo_key_state *key_state, u32 key,
+				   u64 va, u64 len, int access,
 				   struct pavo_region **region);
 
 /** pavo_check_remote - as pavo_xlate_remote(), but pages need not be present. */
-enum pavo_status pavo_check_remote(struct pavo_holder *holder, u32 key, u64 va,
-				   u64 len, int access);
+enum pavo_status pavo_check_remote(struct pavo_key_state *key_state, u32 key,
+				   u64 va, u64 len, int access);
 
 /**
  * pavo_mw_bind - carry out a bind (IBA 10.6.7). A bind of type 1 may also move or unbind the
  * memory window; one of type 2 takes it from unbound to bound.
- * @holder: the QP
+ * @key_state: the QP
  * @seg:     the bind
  * @request: of the side that asks; used for PAVO_ST_WAIT
  *
@@ -311,25 +312,25 @@ enum pavo_status pavo_check_remote(struct pavo_holder *holder, u32 key, u64 va,
  *
  * Context: BH disabled, RCU read side; no use of a key begun.
  */
-enum pavo_status pavo_mw_bind(struct pavo_holder *holder,
+enum pavo_status pavo_mw_bind(struct pavo_key_state *key_state,
 			      const struct pavo_bind_seg *seg,
 			      struct pavo_rkm_request *request);
 
 /**
  * pavo_mr_fast_reg - carry out a REG_MR: give the key of a region that is not valid
  * the listed pages as its meaning.
- * @holder: the QP
+ * @key_state: the QP
  * @seg: key, address, length and rights
  *
  * Return and context: as pavo_mw_bind().
  */
-enum pavo_status pavo_mr_fast_reg(struct pavo_holder *holder,
+enum pavo_status pavo_mr_fast_reg(struct pavo_key_state *key_state,
 				  const struct pavo_bind_seg *seg);
 
 /**
- * pavo_key_invalidate - invalidate @key, for a WQE or the peer of @holder. @key names a memory
- * window of type 2 that is bound to @holder, or a region of a kernel consumer's fast registration.
- * @holder:  the QP
+ * pavo_key_invalidate - invalidate @key, for a WQE or the peer of @key_state. @key names a memory
+ * window of type 2 that is bound to @key_state, or a region of a kernel consumer's fast registration.
+ * @key_state:  the QP
  * @key:     the key
  * @request: as of pavo_mw_bind()
  *
@@ -339,18 +340,20 @@ enum pavo_status pavo_mr_fast_reg(struct pavo_holder *holder,
  *
  * Return and context: as pavo_mw_bind().
  */
-enum pavo_status pavo_key_invalidate(struct pavo_holder *holder, u32 key,
+enum pavo_status pavo_key_invalidate(struct pavo_key_state *key_state, u32 key,
 				     struct pavo_rkm_request *request);
 
 /** pavo_key_invalidate_local - the same for LOCAL_INV: no error where @key is free already. */
-enum pavo_status pavo_key_invalidate_local(struct pavo_holder *holder, u32 key,
+enum pavo_status pavo_key_invalidate_local(struct pavo_key_state *key_state,
+					   u32 key,
 					   struct pavo_rkm_request *request);
 
 /** pavo_key_check_invalidate - would pavo_key_invalidate() allow it? Context: RCU read side. */
-enum pavo_status pavo_key_check_invalidate(struct pavo_holder *holder, u32 key);
+enum pavo_status pavo_key_check_invalidate(struct pavo_key_state *key_state,
+					   u32 key);
 
-/** pavo_mw_forget_qp - unbind all memory windows of @holder, which is going away. Sleeps. */
-void pavo_mw_forget_qp(struct pavo_holder *holder);
+/** pavo_mw_forget_qp - unbind all memory windows of @key_state, which is going away. Sleeps. */
+void pavo_mw_forget_qp(struct pavo_key_state *key_state);
 
 /**
  * struct pavo_span - contiguous bytes of a region.

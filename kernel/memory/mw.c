@@ -12,8 +12,8 @@
 #include <linux/slab.h>
 #include "memory/memory.h"
 #include "memory/memory_private.h"
-#include "payer.h"
-#include "memory/holder.h"
+#include "accounting.h"
+#include "memory/key_state.h"
 
 #define PAVO_MW_ACCESS                                    \
 	(IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE | \
@@ -34,8 +34,8 @@ int pavo_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 
 	if (pavo_charge(&mw->charge, sizeof(*mw), udata))
 		return -ENOMEM;
-	mw->payer = pavo_payer_if(udata);
-	if (!pavo_object_take(dev, PAVO_OBJ_MW, mw->payer)) {
+	mw->account = pavo_caller_account_if(udata);
+	if (!pavo_object_take(dev, PAVO_OBJ_MW, mw->account)) {
 		err = -ENOMEM;
 		goto err_charge;
 	}
@@ -50,14 +50,14 @@ int pavo_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 	return 0;
 
 err_object:
-	pavo_object_give(dev, PAVO_OBJ_MW, mw->payer);
+	pavo_object_give(dev, PAVO_OBJ_MW, mw->account);
 err_charge:
 	pavo_charge_end(mw->charge);
 	return err;
 }
 
 /* Unbind @mw; @key is its key from now on. Return: the old meaning, or NULL. Keys are locked. */
-static struct pavo_region *unbind(struct pavo_mw *mw, u32 key)
+static struct pavo_region *unbind_mw(struct pavo_mw *mw, u32 key)
 {
 	struct pavo_region *old = mw->bound;
 
@@ -72,7 +72,7 @@ static struct pavo_region *unbind(struct pavo_mw *mw, u32 key)
 }
 
 /* End all use of @old, then free it. Sleeps. */
-static void dismiss(struct pavo_dev *dev, struct pavo_region *old)
+static void free_meaning(struct pavo_dev *dev, struct pavo_region *old)
 {
 	if (!old)
 		return;
@@ -81,10 +81,10 @@ static void dismiss(struct pavo_dev *dev, struct pavo_region *old)
 }
 
 /*
- * The same for a side of @holder, without sleeping. Return: PAVO_ST_OK: @old has no user any more;
+ * The same for a side of @key_state, without sleeping. Return: PAVO_ST_OK: @old has no user any more;
  * PAVO_ST_WAIT: it has none when @request is done.
  */
-static enum pavo_status dismiss_for(struct pavo_holder *holder,
+static enum pavo_status dismiss_for(struct pavo_key_state *key_state,
 				    struct pavo_region *old,
 				    struct pavo_rkm_request *request)
 {
@@ -92,7 +92,7 @@ static enum pavo_status dismiss_for(struct pavo_holder *holder,
 
 	if (!old)
 		return PAVO_ST_OK;
-	done = pavo_rkm_start(holder, old->pd, old->key, request);
+	done = pavo_rkm_start(key_state, old->pd, old->key, request);
 	kfree_rcu(old, rcu);
 	return done ? PAVO_ST_OK : PAVO_ST_WAIT;
 }
@@ -105,45 +105,45 @@ int pavo_dealloc_mw(struct ib_mw *ibmw)
 
 	/* Remove the key at once, or it could be bound again while its use ends. */
 	xa_lock_bh(&keys->xa);
-	old = unbind(mw, mw->bound ? mw->bound->key : mw->none.key);
+	old = unbind_mw(mw, mw->bound ? mw->bound->key : mw->none.key);
 	pavo_key_remove(keys, &mw->none);
 	xa_unlock_bh(&keys->xa);
-	dismiss(mw->dev, old);
+	free_meaning(mw->dev, old);
 	/* For packets that found mw->none. */
 	synchronize_rcu_expedited();
-	pavo_object_give(mw->dev, PAVO_OBJ_MW, mw->payer);
+	pavo_object_give(mw->dev, PAVO_OBJ_MW, mw->account);
 	pavo_charge_end(mw->charge);
 	return 0;
 }
 
-void pavo_mw_forget_qp(struct pavo_holder *holder)
+void pavo_mw_forget_qp(struct pavo_key_state *key_state)
 {
-	struct pavo_key_table *keys = &holder->dev->keys;
+	struct pavo_key_table *keys = &key_state->dev->keys;
 	struct pavo_region *old;
 	struct pavo_mw *mw;
 
 	for (;;) {
 		old = NULL;
 		xa_lock_bh(&keys->xa);
-		mw = list_first_entry_or_null(&holder->windows, struct pavo_mw,
-					      of_qp);
+		mw = list_first_entry_or_null(&key_state->windows,
+					      struct pavo_mw, of_qp);
 		if (mw)
-			old = unbind(mw, mw->bound->key);
+			old = unbind_mw(mw, mw->bound->key);
 		xa_unlock_bh(&keys->xa);
 		if (!old)
 			return;
-		dismiss(holder->dev, old);
+		free_meaning(key_state->dev, old);
 	}
 }
 
-/* May @holder bind the memory window of @now as @seg says? */
-static bool window_fits(const struct pavo_holder *holder,
+/* May @key_state bind the memory window of @now as @seg says? */
+static bool window_fits(const struct pavo_key_state *key_state,
 			const struct pavo_region *now,
 			const struct pavo_bind_seg *seg)
 {
 	const struct pavo_mw *mw = now->mw;
 
-	if (now->pd != holder->pd)
+	if (now->pd != key_state->pd)
 		return false;
 	if (mw->ib.type == IB_MW_TYPE_1)
 		return now->key == seg->mw_rkey &&
@@ -153,7 +153,7 @@ static bool window_fits(const struct pavo_holder *holder,
 }
 
 /* May a memory window show that part of @mr with those rights? */
-static enum pavo_status range_fits(const struct pavo_holder *holder,
+static enum pavo_status range_fits(const struct pavo_key_state *key_state,
 				   const struct pavo_region *mr,
 				   const struct pavo_bind_seg *seg)
 {
@@ -161,7 +161,7 @@ static enum pavo_status range_fits(const struct pavo_holder *holder,
 
 	if (!mr || mr->key != seg->mr_lkey || mr->mw)
 		return PAVO_ST_KEY;
-	if (mr->pd != holder->pd || !mr->pages)
+	if (mr->pd != key_state->pd || !mr->pages)
 		return PAVO_ST_MW_BIND;
 	if (!mr->valid || mr->mr->fast || !(mr->access & IB_ACCESS_MW_BIND))
 		return PAVO_ST_MW_RANGE;
@@ -185,7 +185,7 @@ static u32 key_of_bind(const struct pavo_region *now,
 }
 
 /* Fill @view with the meaning after the bind; all checks have passed. */
-static void set_view(struct pavo_region *view, struct pavo_holder *holder,
+static void set_view(struct pavo_region *view, struct pavo_key_state *key_state,
 		     struct pavo_mw *mw, const struct pavo_region *mr,
 		     const struct pavo_bind_seg *seg, u32 key)
 {
@@ -195,8 +195,8 @@ static void set_view(struct pavo_region *view, struct pavo_holder *holder,
 		.valid = true,
 		/* Attached pages could leave after the key was invalidated. */
 		.copied = true,
-		.pd = holder->pd,
-		.holder = mw->ib.type == IB_MW_TYPE_2 ? holder : NULL,
+		.pd = key_state->pd,
+		.key_state = mw->ib.type == IB_MW_TYPE_2 ? key_state : NULL,
 		.iova = seg->access & IB_ZERO_BASED ? 0 : seg->va,
 		.length = seg->length,
 		.offset = mr->offset + (seg->va - mr->iova),
@@ -211,43 +211,43 @@ static void set_view(struct pavo_region *view, struct pavo_holder *holder,
  * Check, and switch the meaning of the key. @view: room for the new meaning, set to NULL if
  * used; @old: the old meaning, whose use the caller ends. Keys are locked.
  */
-static enum pavo_status bind(struct pavo_holder *holder,
-			     const struct pavo_bind_seg *seg,
-			     struct pavo_region **view,
-			     struct pavo_region **old)
+static enum pavo_status bind_mw(struct pavo_key_state *key_state,
+				const struct pavo_bind_seg *seg,
+				struct pavo_region **view,
+				struct pavo_region **old)
 {
-	struct pavo_key_table *keys = &holder->dev->keys;
+	struct pavo_key_table *keys = &key_state->dev->keys;
 	struct pavo_region *now = xa_load(&keys->xa, seg->mw_rkey >> 8);
 	struct pavo_region *mr = NULL;
 	enum pavo_status status;
 	struct pavo_mw *mw;
 	u32 key;
 
-	if (!now || !now->mw || !window_fits(holder, now, seg))
+	if (!now || !now->mw || !window_fits(key_state, now, seg))
 		return PAVO_ST_MW_BIND;
 	mw = now->mw;
 	if (seg->length) {
 		mr = xa_load(&keys->xa, seg->mr_lkey >> 8);
-		status = range_fits(holder, mr, seg);
+		status = range_fits(key_state, mr, seg);
 		if (status)
 			return status;
 	}
 	key = key_of_bind(now, seg);
-	*old = unbind(mw, key);
+	*old = unbind_mw(mw, key);
 	if (!mr)
 		return PAVO_ST_OK;
 
-	set_view(*view, holder, mw, mr, seg, key);
+	set_view(*view, key_state, mw, mr, seg, key);
 	pavo_key_replace(keys, *view);
 	mw->bound = *view;
 	mr->mr->windows++;
 	if (mw->ib.type == IB_MW_TYPE_2)
-		list_add(&mw->of_qp, &holder->windows);
+		list_add(&mw->of_qp, &key_state->windows);
 	*view = NULL;
 	return PAVO_ST_OK;
 }
 
-enum pavo_status pavo_mw_bind(struct pavo_holder *holder,
+enum pavo_status pavo_mw_bind(struct pavo_key_state *key_state,
 			      const struct pavo_bind_seg *seg,
 			      struct pavo_rkm_request *request)
 {
@@ -261,66 +261,68 @@ enum pavo_status pavo_mw_bind(struct pavo_holder *holder,
 		if (!view)
 			return PAVO_ST_BUSY;
 	}
-	xa_lock_bh(&holder->dev->keys.xa);
-	status = bind(holder, seg, &view, &old);
-	xa_unlock_bh(&holder->dev->keys.xa);
+	xa_lock_bh(&key_state->dev->keys.xa);
+	status = bind_mw(key_state, seg, &view, &old);
+	xa_unlock_bh(&key_state->dev->keys.xa);
 	kfree(view);
-	return status ?: dismiss_for(holder, old, request);
+	return status ?: dismiss_for(key_state, old, request);
 }
 
-/* May @holder or its peer invalidate @key, which means @now? */
-static enum pavo_status may_invalidate(const struct pavo_holder *holder,
+/* May @key_state or its peer invalidate @key, which means @now? */
+static enum pavo_status may_invalidate(const struct pavo_key_state *key_state,
 				       u32 key, const struct pavo_region *now)
 {
 	if (!now || now->key != key)
 		return PAVO_ST_KEY;
-	if (now->pd != holder->peer_pd)
+	if (now->pd != key_state->peer_pd)
 		return PAVO_ST_PD;
 	if (now->mw ? now->mw->ib.type != IB_MW_TYPE_2 : !now->mr->fast)
 		return PAVO_ST_ACCESS;
-	if (!now->valid || (now->holder && now->holder != holder))
+	if (!now->valid || (now->key_state && now->key_state != key_state))
 		return PAVO_ST_STATE;
 	return PAVO_ST_OK;
 }
 
-enum pavo_status pavo_key_check_invalidate(struct pavo_holder *holder, u32 key)
+enum pavo_status pavo_key_check_invalidate(struct pavo_key_state *key_state,
+					   u32 key)
 {
-	return may_invalidate(holder, key,
-			      xa_load(&holder->dev->keys.xa, key >> 8));
+	return may_invalidate(key_state, key,
+			      xa_load(&key_state->dev->keys.xa, key >> 8));
 }
 
 /*
  * Is the key that of an unregistered region of fast registration? LOCAL_INV of it is allowed:
  * kernel consumers begin a chain with one.
  */
-static bool is_free_already(const struct pavo_holder *holder, u32 key,
+static bool is_free_already(const struct pavo_key_state *key_state, u32 key,
 			    const struct pavo_region *now)
 {
-	return now && now->key == key && now->pd == holder->pd && !now->mw &&
+	return now && now->key == key && now->pd == key_state->pd && !now->mw &&
 	       now->mr->fast && !now->valid;
 }
 
-enum pavo_status pavo_key_invalidate_local(struct pavo_holder *holder, u32 key,
+enum pavo_status pavo_key_invalidate_local(struct pavo_key_state *key_state,
+					   u32 key,
 					   struct pavo_rkm_request *request)
 {
-	if (is_free_already(holder, key,
-			    xa_load(&holder->dev->keys.xa, key >> 8)))
+	if (is_free_already(key_state, key,
+			    xa_load(&key_state->dev->keys.xa, key >> 8)))
 		return PAVO_ST_OK;
-	return pavo_key_invalidate(holder, key, request);
+	return pavo_key_invalidate(key_state, key, request);
 }
 
-enum pavo_status pavo_key_invalidate(struct pavo_holder *holder, u32 key,
+enum pavo_status pavo_key_invalidate(struct pavo_key_state *key_state, u32 key,
 				     struct pavo_rkm_request *request)
 {
-	struct pavo_key_table *keys = &holder->dev->keys;
+	struct pavo_key_table *keys = &key_state->dev->keys;
 	struct pavo_region *now, *old = NULL;
 	enum pavo_status status;
 
 	xa_lock_bh(&keys->xa);
 	now = xa_load(&keys->xa, key >> 8);
-	status = may_invalidate(holder, key, now);
+	status = may_invalidate(key_state, key, now);
 	if (!status)
-		old = now->mw ? unbind(now->mw, key) : pavo_mr_fast_end(now);
+		old = now->mw ? unbind_mw(now->mw, key) : pavo_mr_fast_end(now);
 	xa_unlock_bh(&keys->xa);
-	return status ?: dismiss_for(holder, old, request);
+	return status ?: dismiss_for(key_state, old, request);
 }

@@ -4,7 +4,7 @@
  *
  * A region knows a page from the time that a packet touched it or a process prefetched it,
  * until the kernel takes it back. Packet processing cannot sleep, so it only looks under RCU
- * whether a page is there. If not, the side of the QP waits (pavo_fault_ask()) until a pager
+ * whether a page is there. If not, the side of the QP waits (pavo_fault_request()) until a pager
  * has brought the page in. When the kernel takes pages back, the MMU notifier hides them and
  * waits for a grace period. No side keeps a page beyond its RCU section, and none is attached
  * to a packet.
@@ -36,7 +36,7 @@
 #include "memory/memory.h"
 #include "memory/memory_private.h"
 #include "memory/pager.h"
-#include "memory/holder.h"
+#include "memory/key_state.h"
 
 /* Low bits of an entry of pages[]; the other bits are the struct page pointer. */
 #define PRESENT 1ul
@@ -116,7 +116,8 @@ static void rest_at(unsigned long i)
 }
 
 /* Hide the pages from @first to @last, and wait until no packet uses them. Mutex held; sleeps. */
-static void hide(struct pavo_odp *odp, unsigned long first, unsigned long last)
+static void hide_pages(struct pavo_odp *odp, unsigned long first,
+		       unsigned long last)
 {
 	unsigned long i, entry;
 	bool any = false;
@@ -141,9 +142,9 @@ static void hide(struct pavo_odp *odp, unsigned long first, unsigned long last)
 	}
 }
 
-static bool invalidate(struct mmu_interval_notifier *notifier,
-		       const struct mmu_notifier_range *range,
-		       unsigned long seq)
+static bool invalidate_odp(struct mmu_interval_notifier *notifier,
+			   const struct mmu_notifier_range *range,
+			   unsigned long seq)
 {
 	struct pavo_odp *odp =
 		container_of(notifier, struct pavo_odp, notifier);
@@ -156,15 +157,15 @@ static bool invalidate(struct mmu_interval_notifier *notifier,
 	mutex_lock(&odp->mutex);
 	mmu_interval_set_seq(notifier, seq);
 	if (from < to)
-		hide(odp, (from - odp->start) >> PAGE_SHIFT,
-		     (to - 1 - odp->start) >> PAGE_SHIFT);
+		hide_pages(odp, (from - odp->start) >> PAGE_SHIFT,
+			   (to - 1 - odp->start) >> PAGE_SHIFT);
 	mutex_unlock(&odp->mutex);
 	pavo_count(odp->dev, odp_invalidations);
 	return true;
 }
 
 static const struct mmu_interval_notifier_ops notifier_ops = {
-	.invalidate = invalidate,
+	.invalidate = invalidate_odp,
 };
 
 /* Does the region take the page? Its memory may be @device memory, or else not. */
@@ -321,10 +322,10 @@ void pavo_odp_put(struct pavo_odp *odp)
 	free_odp(odp);
 }
 
-enum pavo_status pavo_fault_ask(struct pavo_holder *holder,
-				struct pavo_missing *missing,
-				const struct pavo_region *region, u64 va,
-				u64 len, bool write)
+enum pavo_status pavo_fault_request(struct pavo_key_state *key_state,
+				    struct pavo_missing *missing,
+				    const struct pavo_region *region, u64 va,
+				    u64 len, bool write)
 {
 	u64 at = va - region->iova + region->offset;
 	unsigned long first = at >> PAGE_SHIFT;
@@ -340,20 +341,20 @@ enum pavo_status pavo_fault_ask(struct pavo_holder *holder,
 	}
 	fault = kmalloc(sizeof(*fault), GFP_ATOMIC | __GFP_NOWARN);
 	if (!fault) {
-		pavo_holder_continue(holder, smp_processor_id());
+		pavo_key_state_continue(key_state, smp_processor_id());
 		return PAVO_ST_WAIT;
 	}
 	if (!refcount_inc_not_zero(&region->odp->users)) {
 		kfree(fault);
 		return PAVO_ST_RANGE;
 	}
-	pavo_tally_add(holder->tally, odp_faults, 1);
+	pavo_stats_add(key_state->stats, odp_faults, 1);
 	*fault = (struct pavo_fault){
 		.odp = region->odp,
 		.first = first,
 		.count = ((at + len - 1) >> PAGE_SHIFT) - first + 1,
 		.write = write,
-		.holder = holder,
+		.key_state = key_state,
 		.missing = missing,
 	};
 	missing->id = region->odp->id;
@@ -442,7 +443,7 @@ void pavo_odp_release(struct pavo_odp *odp)
 		return;
 	mutex_lock(&odp->mutex);
 	WRITE_ONCE(odp->ended, true);
-	hide(odp, 0, odp->npages - 1);
+	hide_pages(odp, 0, odp->npages - 1);
 	mutex_unlock(&odp->mutex);
 	pavo_pager_end(odp->pager, odp);
 	mmu_interval_notifier_remove(&odp->notifier);

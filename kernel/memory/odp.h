@@ -17,7 +17,7 @@ struct pavo_fault;
 struct pavo_dev;
 struct pavo_memory;
 struct pavo_odp;
-struct pavo_holder;
+struct pavo_key_state;
 struct pavo_region;
 
 /* State of pages that a side waits for (memory/odp.c). */
@@ -59,9 +59,9 @@ bool pavo_odp_present(const struct pavo_region *region, u64 va, u64 len,
 struct page *pavo_odp_page(const struct pavo_odp *odp, unsigned long index);
 
 /**
- * pavo_fault_ask - have a pager bring in a range that is not there (PAVO_ST_FAULT). The
+ * pavo_fault_request - have a pager bring in a range that is not there (PAVO_ST_FAULT). The
  * QP's work runs the side again afterwards.
- * @holder: the QP
+ * @key_state: the QP
  * @missing: of the side that needs the pages
  * @region: the region
  * @va:     first byte
@@ -72,10 +72,10 @@ struct page *pavo_odp_page(const struct pavo_odp *odp, unsigned long index);
  *
  * Context: the side is locked; RCU read side.
  */
-enum pavo_status pavo_fault_ask(struct pavo_holder *holder,
-				struct pavo_missing *missing,
-				const struct pavo_region *region, u64 va,
-				u64 len, bool write);
+enum pavo_status pavo_fault_request(struct pavo_key_state *key_state,
+				    struct pavo_missing *missing,
+				    const struct pavo_region *region, u64 va,
+				    u64 len, bool write);
 
 /**
  * pavo_fault_detach - end the wait of @side, whose QP is in RESET, and forget an earlier
@@ -120,10 +120,9 @@ static inline struct page *pavo_odp_page(const struct pavo_odp *odp,
 	return NULL;
 }
 
-static inline enum pavo_status pavo_fault_ask(struct pavo_holder *holder,
-					      struct pavo_missing *missing,
-					      const struct pavo_region *region,
-					      u64 va, u64 len, bool write)
+static inline enum pavo_status pavo_fault_request(
+	struct pavo_key_state *key_state, struct pavo_missing *missing,
+	const struct pavo_region *region, u64 va, u64 len, bool write)
 {
 	return PAVO_ST_RANGE;
 }

@@ -15,8 +15,8 @@
 #include <linux/wait.h>
 #include "memory/memory.h"
 #include "memory/pager.h"
-#include "memory/holder.h"
-#include "reached.h"
+#include "memory/key_state.h"
+#include "kcov.h"
 
 /* Threads of one process, each with one fault at a time; other faults wait. */
 #define THREADS 4
@@ -66,20 +66,20 @@ static void free_pager(struct pavo_pager *pager)
 }
 
 /* The side goes on. Lock held. */
-static void tell_side(struct pavo_fault *fault, int err)
+static void notify_side(struct pavo_fault *fault, int err)
 {
 	struct pavo_missing *missing = fault->missing;
 
 	if (err) {
 		rcu_read_lock(); /* for the counter */
-		pavo_tally_add(fault->holder->tally, odp_fault_errors, 1);
+		pavo_stats_add(fault->key_state->stats, odp_fault_errors, 1);
 		rcu_read_unlock();
 	}
 	missing->fault = NULL;
 	/* Pairs with the acquire in pavo_side_waits(). */
 	smp_store_release(&missing->state,
 			  err ? PAVO_MISSING_FAILED : PAVO_MISSING_NONE);
-	queue_work(fault->holder->dev->wq, &fault->holder->work);
+	queue_work(fault->key_state->dev->wq, &fault->key_state->work);
 }
 
 /* End and free the fault. Lock not held. */
@@ -89,7 +89,7 @@ static void end_fault(struct pavo_fault *fault, int err)
 	list_del(&fault->list);
 	fault->thread = NULL;
 	if (fault->missing)
-		tell_side(fault, err);
+		notify_side(fault, err);
 	spin_unlock_bh(&lock);
 	pavo_odp_put(fault->odp);
 	kfree(fault);
@@ -158,7 +158,7 @@ static bool is_spare(const struct pavo_pager *pager, bool lingered)
 }
 
 /* Count a thread less. Return: true if the caller is to free the pager. Lock held. */
-static bool leave(struct pavo_pager *pager)
+static bool leave_pager(struct pavo_pager *pager)
 {
 	return !--pager->threads && !pager->users;
 }
@@ -174,9 +174,9 @@ static int pager_thread(void *data)
 	pager->starting--;
 	spin_unlock_bh(&lock);
 	for (;;) {
-		seen = pavo_reached_begin();
+		seen = pavo_kcov_begin();
 		serve_all(pager);
-		pavo_reached_end(seen);
+		pavo_kcov_end(seen);
 		spin_lock_bh(&lock);
 		if (is_spare(pager, lingered))
 			break;
@@ -188,7 +188,7 @@ static int pager_thread(void *data)
 		pager->idle--;
 		spin_unlock_bh(&lock);
 	}
-	last = leave(pager);
+	last = leave_pager(pager);
 	spin_unlock_bh(&lock);
 	if (last)
 		free_pager(pager);
@@ -207,7 +207,7 @@ static int begin_thread(struct pavo_pager *pager)
 }
 
 /* Queued by pavo_pager_serve(), which has counted the thread. */
-static void grow(struct work_struct *work)
+static void start_pager_thread(struct work_struct *work)
 {
 	struct pavo_pager *pager = container_of(work, struct pavo_pager, grow);
 	bool last;
@@ -218,7 +218,7 @@ static void grow(struct work_struct *work)
 	/* No memory for a thread: the others serve all faults. */
 	spin_lock_bh(&lock);
 	pager->starting--;
-	last = leave(pager);
+	last = leave_pager(pager);
 	spin_unlock_bh(&lock);
 	if (last)
 		free_pager(pager);
@@ -261,7 +261,7 @@ static struct pavo_pager *make_pager(struct mm_struct *mm)
 	INIT_LIST_HEAD(&pager->waiting);
 	INIT_LIST_HEAD(&pager->serving);
 	init_waitqueue_head(&pager->wait);
-	INIT_WORK(&pager->grow, grow);
+	INIT_WORK(&pager->grow, start_pager_thread);
 	mmgrab(mm);
 	pager->mm = mm;
 	if (begin_thread(pager)) {
@@ -343,7 +343,7 @@ void pavo_fault_detach(struct pavo_missing *missing)
 	fault = missing->fault;
 	if (fault) {
 		fault->missing = NULL;
-		fault->holder = NULL;
+		fault->key_state = NULL;
 		if (!fault->thread) {
 			list_del(&fault->list);
 			unserved = fault;

@@ -17,7 +17,7 @@ struct mm_struct;
 struct pavo_missing;
 struct pavo_odp;
 struct pavo_pager;
-struct pavo_holder;
+struct pavo_key_state;
 struct task_struct;
 
 /**
@@ -27,7 +27,7 @@ struct task_struct;
  * @first: index of the first page
  * @count: number of pages
  * @write: the pages are needed for writing
- * @holder: its work runs when the fault is over; NULL: detached
+ * @key_state: its work runs when the fault is over; NULL: detached
  * @missing: of the side that waits
  * @thread: serves or ends the fault, and frees it; NULL while it waits
  */
@@ -37,7 +37,7 @@ struct pavo_fault {
 	unsigned long first;
 	unsigned long count;
 	bool write;
-	struct pavo_holder *holder;
+	struct pavo_key_state *key_state;
 	struct pavo_missing *missing;
 	struct task_struct *thread;
 };

@@ -13,13 +13,13 @@
  * struct pavo_pd - protection domain.
  * @ib:     the object of rdma core, first
  * @charge: paid by the process's memory cgroup, as in other objects: see pavo_charge()
- * @payer:  user that it counts for
+ * @account:  user that it counts for
  * @rkm:    its QPs, for the remote key manager
  */
 struct pavo_pd {
 	struct ib_pd ib;
 	void *charge;
-	kuid_t payer;
+	kuid_t account;
 	struct pavo_rkm_list rkm;
 };
 

@@ -176,7 +176,7 @@ err:
 	return n;
 }
 
-static bool fits(unsigned long npages)
+static bool fits_memlock(unsigned long npages)
 {
 	return npages <= rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT ||
 	       capable(CAP_IPC_LOCK);
@@ -195,7 +195,7 @@ static struct pavo_pin *new_pin(const void *owner, u64 start, u64 length,
 	if (npages && !can_do_mlock())
 		return ERR_PTR(-EPERM);
 	/* A range over the limit can never be counted: do not begin. */
-	if (!fits(npages))
+	if (!fits_memlock(npages))
 		return ERR_PTR(-ENOMEM);
 	pin = kvzalloc(struct_size(pin, pages, npages),
 		       GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
@@ -223,7 +223,7 @@ static void drop_pin(struct pavo_pin *pin)
 }
 
 /* Find a pin of the same pages for the same owner, writable if @like is. Mutex held. */
-static struct pavo_pin *find(const struct pavo_pin *like)
+static struct pavo_pin *find_pin(const struct pavo_pin *like)
 {
 	struct rhlist_head *list, *pos;
 	struct pavo_pin *pin;
@@ -273,7 +273,8 @@ static void put_process(struct process *process)
 	kfree(process);
 }
 
-static void uncount(struct process *process, unsigned long npages, bool lent)
+static void uncharge_pages(struct process *process, unsigned long npages,
+			   bool lent)
 {
 	if (lent)
 		process->lent -= npages;
@@ -285,7 +286,8 @@ static void uncount(struct process *process, unsigned long npages, bool lent)
  * Charge @process for pages, or note them as lent where another process is charged. Its limit
  * bounds the sum.
  */
-static int count(struct process *process, unsigned long npages, bool lent)
+static int charge_pages(struct process *process, unsigned long npages,
+			bool lent)
 {
 	u64 now;
 
@@ -295,9 +297,9 @@ static int count(struct process *process, unsigned long npages, bool lent)
 	} else {
 		now = atomic64_add_return(npages, &process->mm->pinned_vm);
 	}
-	if (fits(now + process->lent))
+	if (fits_memlock(now + process->lent))
 		return 0;
-	uncount(process, npages, lent);
+	uncharge_pages(process, npages, lent);
 	return -ENOMEM;
 }
 
@@ -324,7 +326,8 @@ static struct part *new_part(struct pavo_pin *pin)
 		kfree(part);
 		return ERR_PTR(-ENOMEM);
 	}
-	err = count(part->process, pin->key.npages, !list_empty(&pin->parts));
+	err = charge_pages(part->process, pin->key.npages,
+			   !list_empty(&pin->parts));
 	if (err) {
 		put_process(part->process);
 		kfree(part);
@@ -335,7 +338,7 @@ static struct part *new_part(struct pavo_pin *pin)
 }
 
 /* Count one more use by the calling process. */
-static int begin_use(struct pavo_pin *pin)
+static int begin_pin_use(struct pavo_pin *pin)
 {
 	struct part *part = part_of(pin, current->mm) ?: new_part(pin);
 
@@ -357,12 +360,12 @@ static void hand_on(struct pavo_pin *pin)
 
 	if (!next)
 		return;
-	uncount(next->process, pin->key.npages, true);
+	uncharge_pages(next->process, pin->key.npages, true);
 	atomic64_add(pin->key.npages, &next->process->mm->pinned_vm);
 }
 
 /* Count one use less by the process @mm. */
-static void end_use(struct pavo_pin *pin, const struct mm_struct *mm)
+static void end_pin_use(struct pavo_pin *pin, const struct mm_struct *mm)
 {
 	struct part *part = part_of(pin, mm);
 	bool lent;
@@ -371,7 +374,7 @@ static void end_use(struct pavo_pin *pin, const struct mm_struct *mm)
 	if (--part->uses)
 		return;
 	lent = !list_is_first(&part->list, &pin->parts);
-	uncount(part->process, pin->key.npages, lent);
+	uncharge_pages(part->process, pin->key.npages, lent);
 	list_del(&part->list);
 	if (!lent)
 		hand_on(pin);
@@ -380,15 +383,15 @@ static void end_use(struct pavo_pin *pin, const struct mm_struct *mm)
 }
 
 /* Count the first use of a new pin, and put it into the table. */
-static int insert(struct pavo_pin *pin)
+static int insert_pin(struct pavo_pin *pin)
 {
-	int err = begin_use(pin);
+	int err = begin_pin_use(pin);
 
 	if (err)
 		return err;
 	err = rhltable_insert(&pins, &pin->node, params);
 	if (err) {
-		end_use(pin, current->mm);
+		end_pin_use(pin, current->mm);
 		return err;
 	}
 	totals.pins++;
@@ -406,11 +409,11 @@ struct pavo_pin *pavo_pin(const void *owner, u64 start, u64 length,
 	if (IS_ERR(made))
 		return made;
 	mutex_lock(&pins_mutex);
-	pin = find(made);
+	pin = find_pin(made);
 	if (pin) {
-		err = begin_use(pin);
+		err = begin_pin_use(pin);
 	} else {
-		err = insert(made);
+		err = insert_pin(made);
 		pin = made;
 	}
 	mutex_unlock(&pins_mutex);
@@ -424,7 +427,7 @@ void pavo_unpin(struct pavo_pin *pin, const struct mm_struct *mm)
 	bool last;
 
 	mutex_lock(&pins_mutex);
-	end_use(pin, mm);
+	end_pin_use(pin, mm);
 	last = list_empty(&pin->parts);
 	if (last) {
 		rhltable_remove(&pins, &pin->node, params);

@@ -45,7 +45,8 @@ static void release_memory(struct pavo_memory *memory)
 }
 
 /* Pin [start, start + length) of the calling process. */
-static int pin(struct pavo_memory *memory, u64 start, u64 length, int access)
+static int pin_memory(struct pavo_memory *memory, u64 start, u64 length,
+		      int access)
 {
 	struct pavo_pin *pin;
 
@@ -96,15 +97,15 @@ static void set_memory(struct pavo_region *region,
 struct pavo_mr *pavo_mr_alloc(struct ib_pd *ibpd, int access)
 {
 	struct pavo_dev *dev = to_pavo_dev(ibpd->device);
-	kuid_t payer = pavo_payer_if(ibpd->uobject);
+	kuid_t account = pavo_caller_account_if(ibpd->uobject);
 	struct pavo_mr *mr;
 
-	if (!pavo_object_take(dev, PAVO_OBJ_MR, payer))
+	if (!pavo_object_take(dev, PAVO_OBJ_MR, account))
 		return NULL;
 	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
 	if (!mr)
 		goto err_give;
-	mr->payer = payer;
+	mr->account = account;
 	mr->dev = dev;
 	mr->region = alloc_region(mr, ibpd, access);
 	if (mr->region)
@@ -112,7 +113,7 @@ struct pavo_mr *pavo_mr_alloc(struct ib_pd *ibpd, int access)
 
 	kfree(mr);
 err_give:
-	pavo_object_give(dev, PAVO_OBJ_MR, payer);
+	pavo_object_give(dev, PAVO_OBJ_MR, account);
 	return NULL;
 }
 
@@ -123,7 +124,7 @@ void pavo_mr_free(struct pavo_mr *mr)
 	if (!mr->fast || mr->region != &mr->fast->none)
 		kfree(mr->region);
 	kvfree(mr->fast);
-	pavo_object_give(mr->dev, PAVO_OBJ_MR, mr->payer);
+	pavo_object_give(mr->dev, PAVO_OBJ_MR, mr->account);
 	kfree(mr);
 }
 
@@ -260,7 +261,7 @@ static int prepare_rereg(struct pavo_mr *mr, int flags, u64 start, u64 length,
 	}
 	err = check_range(start, length, next->iova);
 	if (!err)
-		err = pin(memory, start, length, next->access);
+		err = pin_memory(memory, start, length, next->access);
 	if (!err)
 		set_memory(next, memory);
 	return err;
@@ -374,7 +375,8 @@ struct ib_mr *pavo_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 }
 
 /* End the operations of peers by the key, then wait for users by L_Key. */
-static void end_use(struct pavo_dev *dev, const struct pavo_region *region)
+static void end_region_use(struct pavo_dev *dev,
+			   const struct pavo_region *region)
 {
 	if (region->access & PAVO_ACCESS_REMOTE)
 		pavo_rkm_finish(dev, region->pd, region->key);
@@ -394,7 +396,7 @@ static int remove_mr(struct pavo_mr *mr)
 		pavo_key_remove(keys, mr->region);
 	xa_unlock_bh(&keys->xa);
 	if (!err)
-		end_use(mr->dev, mr->region);
+		end_region_use(mr->dev, mr->region);
 	return err;
 }
 

@@ -15,7 +15,7 @@
 #include <linux/slab.h>
 #include "memory/memory.h"
 #include "pavo_trace.h"
-#include "memory/holder.h"
+#include "memory/key_state.h"
 
 /* QPs of a PD up to which the caller makes the walk itself, in any context. */
 #define AT_ONCE 32
@@ -33,7 +33,7 @@ void pavo_rkm_list_init(struct pavo_rkm_list *list)
 
 /* ---------------------------------------------------------------- the walk */
 
-static void revoke(struct pavo_walk *walk, atomic64_t *slot, u32 key)
+static void revoke_slot(struct pavo_walk *walk, atomic64_t *slot, u32 key)
 {
 	u64 left;
 
@@ -58,8 +58,8 @@ static void walk_qp(struct pavo_walk *walk, const struct pavo_rkm_qp *qp)
 	for (i = 0; slots && i < slots->count; i++)
 		for (k = 0; k < walk->count; k++) {
 			walk->keys++;
-			revoke(walk, (atomic64_t *)&slots->slot[i],
-			       walk->key[k]);
+			revoke_slot(walk, (atomic64_t *)&slots->slot[i],
+				    walk->key[k]);
 		}
 	rcu_read_unlock();
 }
@@ -76,13 +76,13 @@ static void end_walk(struct pavo_dev *dev, const struct pavo_walk *walk)
 	u64 ns = ktime_get_ns() - walk->began;
 
 	pavo_count(dev, rkm_walks);
-	pavo_tally_add(&dev->tally, rkm_walk_ns, ns);
-	pavo_tally_add(&dev->tally, rkm_requests, walk->count);
-	pavo_tally_add(&dev->tally, rkm_qps, walk->qps);
-	pavo_tally_add(&dev->tally, rkm_pd_fail, walk->pd_fail);
-	pavo_tally_add(&dev->tally, rkm_keys, walk->keys);
-	pavo_tally_add(&dev->tally, rkm_matches, walk->matches);
-	pavo_tally_add(&dev->tally, rkm_stalls, walk->stalls);
+	pavo_stats_add(&dev->stats, rkm_walk_ns, ns);
+	pavo_stats_add(&dev->stats, rkm_requests, walk->count);
+	pavo_stats_add(&dev->stats, rkm_qps, walk->qps);
+	pavo_stats_add(&dev->stats, rkm_pd_fail, walk->pd_fail);
+	pavo_stats_add(&dev->stats, rkm_keys, walk->keys);
+	pavo_stats_add(&dev->stats, rkm_matches, walk->matches);
+	pavo_stats_add(&dev->stats, rkm_stalls, walk->stalls);
 	trace_pavo_rkm(dev, walk, ns);
 }
 
@@ -115,7 +115,8 @@ u32 pavo_rkm_cost(const struct pavo_pd *pd)
  * Could the peer of @qp be using a key of the walk's PD? XRC targets, which have no PD of
  * their own, are always visited: slots of earlier requests may still be in use.
  */
-static bool concerns(const struct pavo_walk *walk, const struct pavo_rkm_qp *qp)
+static bool walk_concerns_qp(const struct pavo_walk *walk,
+			     const struct pavo_rkm_qp *qp)
 {
 	return qp->own.pd == walk->pd || !qp->own.pd;
 }
@@ -125,7 +126,7 @@ static void walk_every_qp(struct pavo_rkm *rkm, struct pavo_walk *walk)
 	const struct pavo_rkm_qp *qp;
 
 	list_for_each_entry(qp, &rkm->all, of_dev) {
-		if (concerns(walk, qp)) {
+		if (walk_concerns_qp(walk, qp)) {
 			walk_qp(walk, qp);
 		} else {
 			walk->qps++;
@@ -152,12 +153,13 @@ static void walk_pd(struct pavo_rkm *rkm, struct pavo_walk *walk)
 
 /* ------------------------------------------------------------- the requests */
 
-static void finish(struct pavo_dev *dev, struct pavo_rkm_request *request)
+static void finish_walk_request(struct pavo_dev *dev,
+				struct pavo_rkm_request *request)
 {
-	struct pavo_holder *holder = request->holder;
+	struct pavo_key_state *key_state = request->key_state;
 
 	list_del(&request->list);
-	if (!holder) {
+	if (!key_state) {
 		complete(request->done);
 		return;
 	}
@@ -168,12 +170,12 @@ static void finish(struct pavo_dev *dev, struct pavo_rkm_request *request)
 	rcu_read_lock();
 	/* Pairs with the acquires in pavo_rkm_came_back() and pavo_side_waits(). */
 	smp_store_release(&request->state, PAVO_RKM_DONE);
-	queue_work(dev->wq, &holder->work);
+	queue_work(dev->wq, &key_state->work);
 	rcu_read_unlock();
 }
 
 /* Make one walk for the first request, and for up to PAVO_WALK_KEYS of the same PD. */
-static void serve(struct pavo_dev *dev, struct list_head *requests)
+static void serve_walks(struct pavo_dev *dev, struct list_head *requests)
 {
 	struct pavo_rkm_request *request, *next;
 	LIST_HEAD(served);
@@ -195,7 +197,7 @@ static void serve(struct pavo_dev *dev, struct list_head *requests)
 	mutex_unlock(&dev->rkm.mutex);
 	end_walk(dev, &walk);
 	list_for_each_entry_safe(request, next, &served, list)
-		finish(dev, request);
+		finish_walk_request(dev, request);
 }
 
 static void rkm_work(struct work_struct *work)
@@ -210,11 +212,11 @@ static void rkm_work(struct work_struct *work)
 		spin_unlock_bh(&rkm->lock);
 		if (list_empty(&requests))
 			return;
-		serve(dev, &requests);
+		serve_walks(dev, &requests);
 	}
 }
 
-static void ask(struct pavo_dev *dev, struct pavo_rkm_request *request)
+static void queue_walk(struct pavo_dev *dev, struct pavo_rkm_request *request)
 {
 	spin_lock_bh(&dev->rkm.lock);
 	list_add_tail(&request->list, &dev->rkm.requests);
@@ -222,16 +224,16 @@ static void ask(struct pavo_dev *dev, struct pavo_rkm_request *request)
 	queue_work(dev->wq, &dev->rkm.work);
 }
 
-bool pavo_rkm_start(struct pavo_holder *holder, struct pavo_pd *pd, u32 key,
-		    struct pavo_rkm_request *request)
+bool pavo_rkm_start(struct pavo_key_state *key_state, struct pavo_pd *pd,
+		    u32 key, struct pavo_rkm_request *request)
 {
-	if (walk_at_once(holder->dev, pd, key))
+	if (walk_at_once(key_state->dev, pd, key))
 		return true;
 	request->pd = pd;
 	request->key = key;
-	request->holder = holder;
+	request->key_state = key_state;
 	request->state = PAVO_RKM_WAITING;
-	ask(holder->dev, request);
+	queue_walk(key_state->dev, request);
 	return false;
 }
 
@@ -246,7 +248,7 @@ void pavo_rkm_finish(struct pavo_dev *dev, struct pavo_pd *pd, u32 key)
 
 	if (walk_at_once(dev, pd, key))
 		return;
-	ask(dev, &request);
+	queue_walk(dev, &request);
 	wait_for_completion(&done);
 }
 
@@ -267,8 +269,8 @@ void pavo_rkm_init(struct pavo_rkm *rkm)
 	INIT_WORK(&rkm->work, rkm_work);
 }
 
-static void add_link(struct pavo_rkm_link *link, struct pavo_rkm_qp *qp,
-		     struct pavo_pd *pd)
+static void add_slot_link(struct pavo_rkm_link *link, struct pavo_rkm_qp *qp,
+			  struct pavo_pd *pd)
 {
 	link->qp = qp;
 	link->pd = pd;
@@ -293,33 +295,34 @@ static void free_link(struct pavo_rkm_link *link)
 	kfree_rcu(link, rcu);
 }
 
-void pavo_rkm_add(struct pavo_holder *holder)
+void pavo_rkm_add(struct pavo_key_state *key_state)
 {
-	struct pavo_rkm *rkm = &holder->dev->rkm;
+	struct pavo_rkm *rkm = &key_state->dev->rkm;
 
-	INIT_LIST_HEAD(&holder->rkm.links);
-	holder->rkm.pd = holder->pd;
+	INIT_LIST_HEAD(&key_state->rkm.links);
+	key_state->rkm.pd = key_state->pd;
 	mutex_lock(&rkm->mutex);
-	list_add_tail(&holder->rkm.of_dev, &rkm->all);
-	if (holder->pd) {
+	list_add_tail(&key_state->rkm.of_dev, &rkm->all);
+	if (key_state->pd) {
 		spin_lock_bh(&rkm->list_lock);
-		add_link(&holder->rkm.own, &holder->rkm, holder->pd);
+		add_slot_link(&key_state->rkm.own, &key_state->rkm,
+			      key_state->pd);
 		spin_unlock_bh(&rkm->list_lock);
 	}
 	mutex_unlock(&rkm->mutex);
 }
 
-void pavo_rkm_remove(struct pavo_holder *holder)
+void pavo_rkm_remove(struct pavo_key_state *key_state)
 {
-	struct pavo_rkm *rkm = &holder->dev->rkm;
+	struct pavo_rkm *rkm = &key_state->dev->rkm;
 	struct pavo_rkm_link *link, *next;
 
 	mutex_lock(&rkm->mutex);
-	list_del(&holder->rkm.of_dev);
+	list_del(&key_state->rkm.of_dev);
 	spin_lock_bh(&rkm->list_lock);
-	if (holder->pd)
-		del_link(&holder->rkm.own);
-	list_for_each_entry_safe(link, next, &holder->rkm.links, of_qp)
+	if (key_state->pd)
+		del_link(&key_state->rkm.own);
+	list_for_each_entry_safe(link, next, &key_state->rkm.links, of_qp)
 		free_link(link);
 	spin_unlock_bh(&rkm->list_lock);
 	mutex_unlock(&rkm->mutex);
@@ -336,7 +339,7 @@ static int make_link(struct pavo_rkm_qp *qp, struct pavo_pd *pd)
 		return -ENOMEM;
 	qp->nlinks++;
 	list_add(&link->of_qp, &qp->links);
-	add_link(link, qp, pd);
+	add_slot_link(link, qp, pd);
 	return 0;
 }
 
@@ -358,18 +361,19 @@ static bool find_link(struct pavo_rkm_qp *qp, const struct pavo_pd *pd)
  * Full barriers order three steps of a request: link in the list, key in the slot, look-up of
  * the key. So where a walker does not see the link, the key was changed before the look-up.
  */
-int pavo_rkm_join(struct pavo_holder *holder, struct pavo_pd *pd)
+int pavo_rkm_join(struct pavo_key_state *key_state, struct pavo_pd *pd)
 {
-	struct pavo_rkm *rkm = &holder->dev->rkm;
+	struct pavo_rkm *rkm = &key_state->dev->rkm;
 	int err;
 
-	holder->peer_pd = pd;
-	if (likely(READ_ONCE(holder->rkm.pd) == pd))
+	key_state->peer_pd = pd;
+	if (likely(READ_ONCE(key_state->rkm.pd) == pd))
 		return 0;
 	spin_lock_bh(&rkm->list_lock);
-	err = find_link(&holder->rkm, pd) ? 0 : make_link(&holder->rkm, pd);
+	err = find_link(&key_state->rkm, pd) ? 0 :
+					       make_link(&key_state->rkm, pd);
 	if (!err)
-		WRITE_ONCE(holder->rkm.pd, pd);
+		WRITE_ONCE(key_state->rkm.pd, pd);
 	spin_unlock_bh(&rkm->list_lock);
 	return err;
 }
@@ -405,35 +409,35 @@ void pavo_rkm_slots_free(struct pavo_key_slots *slots)
 	kfree(slots);
 }
 
-bool pavo_rkm_slots_replace(struct pavo_holder *holder,
+bool pavo_rkm_slots_replace(struct pavo_key_state *key_state,
 			    struct pavo_key_slots *slots)
 {
 	struct pavo_key_slots *old;
 	u32 i;
 
 	/* The responder side is locked: a lock that this room does not know. */
-	old = rcu_dereference_protected(holder->rkm.slots, true);
+	old = rcu_dereference_protected(key_state->rkm.slots, true);
 	for (i = 0; old && i < old->count; i++)
 		if (atomic64_read(&old->slot[i]))
 			return false;
-	rcu_assign_pointer(holder->rkm.slots, slots);
+	rcu_assign_pointer(key_state->rkm.slots, slots);
 	if (old)
 		kfree_rcu(old, rcu);
 	return true;
 }
 
-void pavo_rkm_free(struct pavo_holder *holder)
+void pavo_rkm_free(struct pavo_key_state *key_state)
 {
-	kfree(rcu_replace_pointer(holder->rkm.slots, NULL, true));
+	kfree(rcu_replace_pointer(key_state->rkm.slots, NULL, true));
 }
 
-void pavo_rkm_forget(struct pavo_holder *holder)
+void pavo_rkm_forget(struct pavo_key_state *key_state)
 {
 	struct pavo_key_slots *slots;
 	u32 i;
 
 	rcu_read_lock();
-	slots = rcu_dereference(holder->rkm.slots);
+	slots = rcu_dereference(key_state->rkm.slots);
 	for (i = 0; slots && i < slots->count; i++)
 		pavo_key_slot_end(&slots->slot[i]);
 	rcu_read_unlock();
@@ -454,18 +458,19 @@ static void show_slot(struct seq_file *file, u64 word)
 void pavo_rkm_show(struct seq_file *file, struct pavo_dev *dev)
 {
 	const struct pavo_key_slots *slots;
-	struct pavo_holder *holder;
+	struct pavo_key_state *key_state;
 	u32 i;
 
 	mutex_lock(&dev->rkm.mutex);
-	list_for_each_entry(holder, &dev->rkm.all, rkm.of_dev) {
-		seq_printf(file, "%s qp %u pd ", dev->ib.name, holder->number);
-		if (holder->pd)
-			seq_printf(file, "%u:", holder->pd->ib.res.id);
+	list_for_each_entry(key_state, &dev->rkm.all, rkm.of_dev) {
+		seq_printf(file, "%s qp %u pd ", dev->ib.name,
+			   key_state->number);
+		if (key_state->pd)
+			seq_printf(file, "%u:", key_state->pd->ib.res.id);
 		else
 			seq_puts(file, "*:");
 		rcu_read_lock();
-		slots = rcu_dereference(holder->rkm.slots);
+		slots = rcu_dereference(key_state->rkm.slots);
 		for (i = 0; slots && i < slots->count; i++)
 			show_slot(file, atomic64_read(&slots->slot[i]));
 		rcu_read_unlock();

@@ -22,7 +22,7 @@
 struct completion;
 struct pavo_dev;
 struct pavo_pd;
-struct pavo_holder;
+struct pavo_key_state;
 struct seq_file;
 
 /* Slots of a QP: one for writes and atomics, then one for each read. */
@@ -102,15 +102,15 @@ struct pavo_rkm_list {
  * @pd:    PD of the key
  * @key:   the key
  * @state: enum pavo_rkm_state
- * @holder: its work runs when the walk is done; NULL: @done is completed instead
- * @done:  see @holder
+ * @key_state: its work runs when the walk is done; NULL: @done is completed instead
+ * @done:  see @key_state
  */
 struct pavo_rkm_request {
 	struct list_head list;
 	struct pavo_pd *pd;
 	u32 key;
 	int state;
-	struct pavo_holder *holder;
+	struct pavo_key_state *key_state;
 	struct completion *done;
 };
 
@@ -150,20 +150,20 @@ struct pavo_walk {
 void pavo_rkm_init(struct pavo_rkm *rkm);
 void pavo_rkm_list_init(struct pavo_rkm_list *list);
 
-/** pavo_rkm_add - let walks find @holder. */
-void pavo_rkm_add(struct pavo_holder *holder);
-void pavo_rkm_remove(struct pavo_holder *holder);
+/** pavo_rkm_add - let walks find @key_state. */
+void pavo_rkm_add(struct pavo_key_state *key_state);
+void pavo_rkm_remove(struct pavo_key_state *key_state);
 
 /**
  * pavo_rkm_join - let walks of @pd find an XRC target, whose peer is about to use keys of @pd.
- * @holder: the XRC target
+ * @key_state: the XRC target
  * @pd: PD of the SRQ
  *
  * Context: the responder side is owned, no key is in use. The caller is in the RCU read-side
  * section in which it found the SRQ that the request names.
  * Return: 0; -ENOSPC: the target has PAVO_RKM_LINKS PDs; -ENOMEM.
  */
-int pavo_rkm_join(struct pavo_holder *holder, struct pavo_pd *pd);
+int pavo_rkm_join(struct pavo_key_state *key_state, struct pavo_pd *pd);
 
 /** pavo_rkm_part - take XRC targets out of the list of @pd, which is ending. Sleeps. */
 void pavo_rkm_part(struct pavo_dev *dev, struct pavo_pd *pd);
@@ -174,24 +174,24 @@ struct pavo_key_slots *pavo_rkm_slots_alloc(u32 reads);
 void pavo_rkm_slots_free(struct pavo_key_slots *slots);
 /**
  * pavo_rkm_slots_replace - give a QP other slots, and free its old ones.
- * @holder: the QP
+ * @key_state: the QP
  * @slots: from pavo_rkm_slots_alloc()
  *
  * Context: the responder side is locked.
  *
  * Return: false if an operation is under way; @slots stay the caller's then.
  */
-bool pavo_rkm_slots_replace(struct pavo_holder *holder,
+bool pavo_rkm_slots_replace(struct pavo_key_state *key_state,
 			    struct pavo_key_slots *slots);
-/** pavo_rkm_free - free the slots of @holder, which no walk can find any more. */
-void pavo_rkm_free(struct pavo_holder *holder);
+/** pavo_rkm_free - free the slots of @key_state, which no walk can find any more. */
+void pavo_rkm_free(struct pavo_key_state *key_state);
 
 /** pavo_rkm_forget - end all operations in the slots: the QP was reset. */
-void pavo_rkm_forget(struct pavo_holder *holder);
+void pavo_rkm_forget(struct pavo_key_state *key_state);
 
 /**
  * pavo_rkm_start - end all use of @key, whose meaning has changed.
- * @holder: QP of the caller
+ * @key_state: QP of the caller
  * @pd:  PD of the key
  * @key: the key
  * @request: of the calling side, for a walk that is too long to be made at once
@@ -201,8 +201,8 @@ void pavo_rkm_forget(struct pavo_holder *holder);
  *
  * Context: RCU read side; no copy of the caller's is running.
  */
-bool pavo_rkm_start(struct pavo_holder *holder, struct pavo_pd *pd, u32 key,
-		    struct pavo_rkm_request *request);
+bool pavo_rkm_start(struct pavo_key_state *key_state, struct pavo_pd *pd,
+		    u32 key, struct pavo_rkm_request *request);
 
 /*
  * pavo_rkm_cost - packets that could be sent in the time that a caller's own walk of @pd takes, or

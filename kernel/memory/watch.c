@@ -38,9 +38,9 @@ struct pavo_watch {
 	struct watch_slot *slots[];
 };
 
-static bool invalidate(struct mmu_interval_notifier *notifier,
-		       const struct mmu_notifier_range *range,
-		       unsigned long seq)
+static bool invalidate_watch(struct mmu_interval_notifier *notifier,
+			     const struct mmu_notifier_range *range,
+			     unsigned long seq)
 {
 	mmu_interval_set_seq(notifier, seq);
 	WRITE_ONCE(*container_of(notifier, struct watch_slot, notifier)->word,
@@ -49,7 +49,7 @@ static bool invalidate(struct mmu_interval_notifier *notifier,
 }
 
 static const struct mmu_interval_notifier_ops notifier_ops = {
-	.invalidate = invalidate,
+	.invalidate = invalidate_watch,
 };
 
 struct pavo_watch *pavo_watch_open(struct ib_ucontext *uctx, u32 slots,
@@ -74,7 +74,7 @@ struct pavo_watch *pavo_watch_open(struct ib_ucontext *uctx, u32 slots,
 }
 
 /* End a slot; its word says "changed" from now on. Mutex held, or the watch is closing. */
-static void end(struct pavo_watch *watch, u32 at)
+static void end_watch_slot(struct pavo_watch *watch, u32 at)
 {
 	struct watch_slot *slot = watch->slots[at];
 
@@ -91,15 +91,15 @@ void pavo_watch_close(struct pavo_watch *watch)
 	u32 i;
 
 	for (i = 0; i < watch->nslots; i++)
-		end(watch, i);
+		end_watch_slot(watch, i);
 	pavo_mmap_destroy(watch->area);
 	mutex_destroy(&watch->mutex);
 	kvfree(watch);
 }
 
 /* Let slot @at watch the range. Mutex held. */
-static int begin(struct pavo_watch *watch, u32 at, unsigned long start,
-		 unsigned long length)
+static int begin_watch_slot(struct pavo_watch *watch, u32 at,
+			    unsigned long start, unsigned long length)
 {
 	struct watch_slot *slot;
 	int err;
@@ -135,10 +135,11 @@ int pavo_watch_set(struct pavo_watch *watch, u32 slot, u64 start, u64 length)
 	    (length && last >= ALIGN_DOWN(ULONG_MAX, PAGE_SIZE)))
 		return -EINVAL;
 	mutex_lock(&watch->mutex);
-	end(watch, slot);
+	end_watch_slot(watch, slot);
 	if (length)
-		err = begin(watch, slot, start & PAGE_MASK,
-			    PAGE_ALIGN(last + 1) - (start & PAGE_MASK));
+		err = begin_watch_slot(watch, slot, start & PAGE_MASK,
+				       PAGE_ALIGN(last + 1) -
+					       (start & PAGE_MASK));
 	mutex_unlock(&watch->mutex);
 	return err;
 }

@@ -12,7 +12,7 @@
  * The key and token of attached memory are encrypted by a mask made of the MAC, which is a
  * synthetic initialization vector (RFC 5297): the same key of memory never looks the same twice.
  *
- * Called by late.c and bundle.c through tx.c, rx.c and gro.c, BH disabled.
+ * Called by deferred_icrc.c and coalesced.c through tx.c, rx.c and gro.c, BH disabled.
  */
 #include <linux/ip.h>
 #include <linux/ipv6.h>
@@ -32,7 +32,7 @@ static siphash_key_t mask_key __read_mostly;
 /* The bytes that a MAC covers; of a bundle, headers and length of each packet. */
 struct covered {
 	u64 fixed[FIXED_WORDS];
-	u8 headers[PAVO_BUNDLE_PACKETS * (PAVO_MAX_HDR_LEN + sizeof(u16))];
+	u8 headers[PAVO_COALESCED_PACKETS * (PAVO_MAX_HDR_LEN + sizeof(u16))];
 };
 
 static DEFINE_PER_CPU(struct covered, covered);
@@ -59,15 +59,16 @@ static unsigned int add_header(u8 *to, const struct sk_buff *skb,
 }
 
 /* Add headers and lengths of all packets of a bundle. Return: bytes; 0: a wrong length. */
-static unsigned int add_bundle(u8 *to, const struct sk_buff *skb,
-			       unsigned int from, const struct pavo_meta *meta)
+static unsigned int add_coalesced(u8 *to, const struct sk_buff *skb,
+				  unsigned int from,
+				  const struct pavo_meta *meta)
 {
 	unsigned int done = 0, n;
 	u32 i;
 	u16 len;
 
 	for (i = 0; i < meta->packets; i++) {
-		len = pavo_bundle_len(skb, meta, i);
+		len = pavo_coalesced_len(skb, meta, i);
 		n = add_header(to + done, skb, from);
 		if (!n || len < n)
 			return 0;
@@ -117,7 +118,7 @@ static bool make_mac(u64 *mac, const struct sk_buff *skb, unsigned int from,
 
 	fixed = add_fixed(buffer->fixed, ip, udp, skb, skb->len - from, meta);
 	headers = (u8 *)buffer->fixed + fixed;
-	n = meta->packets ? add_bundle(headers, skb, from, meta) :
+	n = meta->packets ? add_coalesced(headers, skb, from, meta) :
 			    add_header(headers, skb, from);
 	if (!n)
 		return false;
@@ -151,7 +152,7 @@ bool pavo_auth_verify(struct pavo_meta *meta, const struct sk_buff *skb,
 {
 	u64 mac;
 
-	if (meta->flags >> 8 || meta->packets > PAVO_BUNDLE_PACKETS ||
+	if (meta->flags >> 8 || meta->packets > PAVO_COALESCED_PACKETS ||
 	    skb->len - from > U16_MAX)
 		return false;
 	mask_memory(meta);

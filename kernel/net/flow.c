@@ -232,7 +232,7 @@ struct dst_entry *pavo_flow_route(struct pavo_flow *flow)
 }
 
 /* Is the destination an adapter of this namespace? RCU read side. */
-static bool is_inside(const struct pavo_flow *flow, struct net *net)
+static bool may_take_loopback(const struct pavo_flow *flow, struct net *net)
 {
 	const struct net_device *ndev =
 		flow->ipv6 ?
@@ -242,35 +242,35 @@ static bool is_inside(const struct pavo_flow *flow, struct net *net)
 	return ndev && pavo_port_on(ndev);
 }
 
-void pavo_flow_keep_inside(struct pavo_flow *flow, const void *user)
+void pavo_flow_allow_loopback(struct pavo_flow *flow, const void *user)
 {
 	const struct net_device *own;
 
 	rcu_read_lock();
 	own = rcu_dereference(flow->port->ndev);
-	flow->inside = own && is_inside(flow, dev_net(own));
+	flow->loopback = own && may_take_loopback(flow, dev_net(own));
 	rcu_read_unlock();
-	flow->share = hash_ptr(user, ilog2(PAVO_INSIDE_SHARES));
+	flow->share = hash_ptr(user, ilog2(PAVO_LOOPBACK_SHARES));
 }
 
-bool pavo_flow_inside(struct pavo_flow *flow)
+bool pavo_flow_is_loopback(struct pavo_flow *flow)
 {
 	struct dst_entry *dst;
-	bool inside;
+	bool loopback;
 
-	if (likely(!flow->inside) || !READ_ONCE(pavo_late_icrc))
+	if (likely(!flow->loopback) || !READ_ONCE(pavo_deferred_icrc))
 		return false;
 	dst = pavo_flow_route(flow);
-	inside = dst && dst->dev->flags & IFF_LOOPBACK;
+	loopback = dst && dst->dev->flags & IFF_LOOPBACK;
 	dst_release(dst);
-	return inside;
+	return loopback;
 }
 
 /*
  * Does an interface need packets to be cut? A change of its features at this moment may cost a
  * packet, no more.
  */
-static bool cuts(const struct net_device *ndev)
+static bool needs_segmentation(const struct net_device *ndev)
 {
 	const netdev_features_t takes = NETIF_F_GSO_UDP_TUNNEL |
 					NETIF_F_GSO_SCTP;
@@ -278,23 +278,24 @@ static bool cuts(const struct net_device *ndev)
 	return (READ_ONCE(ndev->features) & takes) != takes;
 }
 
-enum pavo_lateness pavo_flow_late(struct pavo_flow *flow,
-				  struct pavo_near *near, bool same_host)
+enum pavo_icrc_defer pavo_flow_icrc_defer(struct pavo_flow *flow,
+					  struct pavo_gso_backoff *backoff,
+					  bool same_host)
 {
-	enum pavo_lateness late = PAVO_LATE_NONE;
+	enum pavo_icrc_defer late = PAVO_ICRC_DEFER_NONE;
 	struct dst_entry *dst;
 
-	if (!READ_ONCE(pavo_late_icrc))
-		return PAVO_LATE_NONE;
-	if (pavo_near_all(near, same_host))
-		return PAVO_LATE_ALL;
+	if (!READ_ONCE(pavo_deferred_icrc))
+		return PAVO_ICRC_DEFER_NONE;
+	if (pavo_gso_backoff_over(backoff, same_host))
+		return PAVO_ICRC_DEFER_ALL;
 	dst = pavo_flow_route(flow);
 	if (!dst)
-		return PAVO_LATE_NONE;
-	if (flow->inside && dst->dev->flags & IFF_LOOPBACK)
-		late = PAVO_LATE_ALL;
-	else if (cuts(dst->dev) && pavo_near_leave(near))
-		late = PAVO_LATE_MANY;
+		return PAVO_ICRC_DEFER_NONE;
+	if (flow->loopback && dst->dev->flags & IFF_LOOPBACK)
+		late = PAVO_ICRC_DEFER_ALL;
+	else if (needs_segmentation(dst->dev) && pavo_gso_backoff_pass(backoff))
+		late = PAVO_ICRC_DEFER_GSO;
 	dst_release(dst);
 	return late;
 }
@@ -316,14 +317,14 @@ static bool leads_to_adapter(const struct net_device *ndev)
 static bool may_have_pages(const struct pavo_flow *flow,
 			   const struct net_device *ndev)
 {
-	if (flow->inside && ndev->flags & IFF_LOOPBACK)
+	if (flow->loopback && ndev->flags & IFF_LOOPBACK)
 		return true;
 	if (is_vlan_dev(ndev))
 		ndev = vlan_dev_real_dev(ndev);
 	/* Only drivers of hardware have a parent: a bus that it is on. */
 	if (ndev->dev.parent)
 		return true;
-	return flow->inside && leads_to_adapter(ndev);
+	return flow->loopback && leads_to_adapter(ndev);
 }
 
 bool pavo_flow_attaches(struct pavo_flow *flow)

@@ -7,7 +7,7 @@
  * check it again, as the train gets authentic metadata. All others go their usual way, and so does
  * a packet that no other follows.
  *
- * A merged train has a kind of segmentation that no device claims, so the stack cuts it (late.c)
+ * A merged train has a kind of segmentation that no device claims, so the stack cuts it (deferred_icrc.c)
  * before any device gets it, should a rule send it on instead of to the socket.
  */
 #include <linux/inetdevice.h>
@@ -35,14 +35,14 @@ struct arrival {
 	bool ipv6;
 };
 
-static const u8 *bth_of(const struct arrival *arrival)
+static const u8 *arrival_bth(const struct arrival *arrival)
 {
 	return arrival->skb->data + arrival->at;
 }
 
 static const struct udphdr *udp_of(const struct arrival *arrival)
 {
-	return (const void *)(bth_of(arrival) - sizeof(struct udphdr));
+	return (const void *)(arrival_bth(arrival) - sizeof(struct udphdr));
 }
 
 /* GRO takes no IPv4 header with options to a socket, but IPv6 with extension headers. */
@@ -52,14 +52,15 @@ static const void *ip_of(const struct arrival *arrival)
 	       (arrival->ipv6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr));
 }
 
-static bool icrc_ok(const struct arrival *arrival)
+static bool arrival_icrc_ok(const struct arrival *arrival)
 {
 	const unsigned int from = arrival->at + PAVO_BTH_LEN;
 	u32 crc;
 
 	return pavo_packet_crc(&crc, arrival->skb, ip_of(arrival),
-			       arrival->ipv6, udp_of(arrival), bth_of(arrival),
-			       from, arrival->skb->len - from) &&
+			       arrival->ipv6, udp_of(arrival),
+			       arrival_bth(arrival), from,
+			       arrival->skb->len - from) &&
 	       crc == PAVO_CRC_GOOD;
 }
 
@@ -96,7 +97,7 @@ static bool ends_in_one_piece(const struct sk_buff *skb)
 static bool parse_arrival(struct arrival *arrival)
 {
 	struct sk_buff *skb = arrival->skb;
-	const struct pavo_op_info *op = pavo_op_info(*bth_of(arrival));
+	const struct pavo_op_info *op = pavo_op_info(*arrival_bth(arrival));
 	const unsigned int len = skb_gro_len(skb);
 
 	/* Packets of this machine have a mark, and soon come as trains by themselves. */
@@ -111,23 +112,23 @@ static bool parse_arrival(struct arrival *arrival)
 	    (arrival->ipv6 &&
 	     ((struct ipv6hdr *)ip_of(arrival))->nexthdr != IPPROTO_UDP))
 		return false;
-	return pavo_parse(&arrival->pkt, bth_of(arrival), op->hdr_len, len) ==
-		       PAVO_PARSE_OK &&
+	return pavo_parse(&arrival->pkt, arrival_bth(arrival), op->hdr_len,
+			  len) == PAVO_PARSE_OK &&
 	       ends_in_one_piece(skb);
 }
 
 /* The same for the packet or train that waits for another one. A train has no ICRC. */
-static bool parse_waiting(struct arrival *train)
+static bool parse_waiting(struct arrival *gso)
 {
-	struct sk_buff *skb = train->skb;
+	struct sk_buff *skb = gso->skb;
 	const unsigned int count = NAPI_GRO_CB(skb)->count;
 	const unsigned int icrc = count > 1 ? PAVO_ICRC_LEN : 0;
 
 	if (NAPI_GRO_CB(skb)->flush || NAPI_GRO_CB(skb)->is_flist ||
-	    pavo_parse(&train->pkt, bth_of(train), skb_headlen(skb) - train->at,
-		       skb->len - train->at + icrc) != PAVO_PARSE_OK)
+	    pavo_parse(&gso->pkt, arrival_bth(gso), skb_headlen(skb) - gso->at,
+		       skb->len - gso->at + icrc) != PAVO_PARSE_OK)
 		return false;
-	train->pkt.npkts = count;
+	gso->pkt.npkts = count;
 	return true;
 }
 
@@ -144,7 +145,7 @@ static unsigned int frags_of_payload(const struct sk_buff *skb)
 		       n;
 }
 
-static void cut_icrc_off(struct sk_buff *skb)
+static void trim_icrc(struct sk_buff *skb)
 {
 	struct skb_shared_info *info = skb_shinfo(skb);
 	skb_frag_t *last;
@@ -169,9 +170,9 @@ static unsigned int headers_of(const struct arrival *arrival)
 }
 
 /* Can the fragments of @next be moved: is all payload there, and has the train room? */
-static bool frags_fit(const struct arrival *train, const struct arrival *next)
+static bool frags_fit(const struct arrival *gso, const struct arrival *next)
 {
-	const struct sk_buff *to = train->skb, *skb = next->skb;
+	const struct sk_buff *to = gso->skb, *skb = next->skb;
 	unsigned int n = frags_of_payload(skb);
 
 	n += NAPI_GRO_CB(to)->count > 1 ? skb_shinfo(to)->nr_frags :
@@ -185,17 +186,17 @@ static bool frags_fit(const struct arrival *train, const struct arrival *next)
  * May the packet be appended whole? Not behind fragments of a train which took those of other
  * packets: such a train is complete when it is full, since a list would be slow to copy.
  */
-static bool may_append(const struct arrival *train, const struct arrival *next)
+static bool may_append(const struct arrival *gso, const struct arrival *next)
 {
-	return (skb_has_frag_list(train->skb) ||
+	return (skb_has_frag_list(gso->skb) ||
 		skb_headlen(next->skb) > headers_of(next)) &&
 	       skb_shinfo(next->skb)->nr_frags < MAX_SKB_FRAGS;
 }
 
 /* Move the fragments, which are all of the payload; the stack frees the rest. */
-static void move_frags(struct sk_buff *train, struct sk_buff *skb)
+static void move_frags(struct sk_buff *gso, struct sk_buff *skb)
 {
-	struct skb_shared_info *to = skb_shinfo(train);
+	struct skb_shared_info *to = skb_shinfo(gso);
 	struct skb_shared_info *from = skb_shinfo(skb);
 	const unsigned int len = skb->data_len;
 
@@ -206,35 +207,35 @@ static void move_frags(struct sk_buff *train, struct sk_buff *skb)
 	skb->len -= len;
 	skb->data_len = 0;
 	skb->truesize -= len;
-	train->truesize += len;
+	gso->truesize += len;
 	NAPI_GRO_CB(skb)->free = NAPI_GRO_FREE;
 }
 
 /* Append the whole packet without its headers. */
-static void append_skb(struct sk_buff *train, struct sk_buff *skb,
+static void append_skb(struct sk_buff *gso, struct sk_buff *skb,
 		       unsigned int headers)
 {
-	struct sk_buff *last = NAPI_GRO_CB(train)->last;
+	struct sk_buff *last = NAPI_GRO_CB(gso)->last;
 
 	skb_orphan(skb);
 	__skb_pull(skb, headers);
-	if (last == train)
-		skb_shinfo(train)->frag_list = skb;
+	if (last == gso)
+		skb_shinfo(gso)->frag_list = skb;
 	else
 		last->next = skb;
-	NAPI_GRO_CB(train)->last = skb;
+	NAPI_GRO_CB(gso)->last = skb;
 	__skb_header_release(skb);
-	train->truesize += skb->truesize;
+	gso->truesize += skb->truesize;
 }
 
-static void add_payload(struct arrival *train, struct arrival *next)
+static void merge_payload(struct arrival *gso, struct arrival *next)
 {
-	struct sk_buff *to = train->skb, *skb = next->skb;
-	const bool fit = frags_fit(train, next);
+	struct sk_buff *to = gso->skb, *skb = next->skb;
+	const bool fit = frags_fit(gso, next);
 
 	if (NAPI_GRO_CB(to)->count == 1)
-		cut_icrc_off(to);
-	cut_icrc_off(skb);
+		trim_icrc(to);
+	trim_icrc(skb);
 	if (fit)
 		move_frags(to, skb);
 	else
@@ -247,28 +248,29 @@ static void add_payload(struct arrival *train, struct arrival *next)
 }
 
 /* Let a packet join the train, or the packet, in front of it, if all of them are right. */
-static bool join(struct arrival *train, struct arrival *next, struct net *net)
+static bool merge_packet(struct arrival *gso, struct arrival *next,
+			 struct net *net)
 {
-	struct sk_buff *skb = train->skb;
+	struct sk_buff *skb = gso->skb;
 	const bool is_packet = NAPI_GRO_CB(skb)->count == 1;
 	u32 unit;
 
-	if (!parse_waiting(train))
+	if (!parse_waiting(gso))
 		return false;
-	unit = is_packet ? train->pkt.payload : skb_shinfo(skb)->gso_size;
-	if (train->pkt.payload + next->pkt.payload > PAVO_TRAIN_BYTES ||
-	    !pavo_train_join(&train->pkt, unit, &next->pkt) ||
-	    !(frags_fit(train, next) || may_append(train, next)))
+	unit = is_packet ? gso->pkt.payload : skb_shinfo(skb)->gso_size;
+	if (gso->pkt.payload + next->pkt.payload > PAVO_GSO_BYTES ||
+	    !pavo_gso_append(&gso->pkt, unit, &next->pkt) ||
+	    !(frags_fit(gso, next) || may_append(gso, next)))
 		return false;
 	if (is_packet &&
-	    (skb_cloned(skb) || !is_local(train, net) || !icrc_ok(train)))
+	    (skb_cloned(skb) || !is_local(gso, net) || !arrival_icrc_ok(gso)))
 		return false;
-	if (!icrc_ok(next))
+	if (!arrival_icrc_ok(next))
 		return false;
-	add_payload(train, next);
+	merge_payload(gso, next);
 	skb_shinfo(skb)->gso_size = unit;
-	if (!pavo_train_grows(&train->pkt))
-		pavo_build(skb->data + train->at, &train->pkt);
+	if (!pavo_gso_may_grow(&gso->pkt))
+		pavo_build(skb->data + gso->at, &gso->pkt);
 	return true;
 }
 
@@ -291,11 +293,11 @@ static struct sk_buff *find_waiting(struct list_head *head, unsigned int at,
 }
 
 /* Is there no room for a packet as long as those of the train? */
-static bool is_full(const struct arrival *train)
+static bool is_full(const struct arrival *gso)
 {
-	const struct skb_shared_info *info = skb_shinfo(train->skb);
+	const struct skb_shared_info *info = skb_shinfo(gso->skb);
 
-	return train->pkt.payload + info->gso_size > PAVO_TRAIN_BYTES ||
+	return gso->pkt.payload + info->gso_size > PAVO_GSO_BYTES ||
 	       info->nr_frags + 1 >= MAX_SKB_FRAGS;
 }
 
@@ -307,7 +309,7 @@ struct sk_buff *pavo_gro_receive(struct sock *sk, struct list_head *head,
 		.at = skb_gro_offset(skb),
 		.ipv6 = sk->sk_family == AF_INET6,
 	};
-	struct arrival train = { .at = next.at, .ipv6 = next.ipv6 };
+	struct arrival gso = { .at = next.at, .ipv6 = next.ipv6 };
 	const u8 *bth =
 		skb_gro_header_slow(skb, next.at + PAVO_BTH_LEN, next.at);
 
@@ -315,20 +317,19 @@ struct sk_buff *pavo_gro_receive(struct sock *sk, struct list_head *head,
 		NAPI_GRO_CB(skb)->flush = 1;
 		return NULL;
 	}
-	train.skb = find_waiting(head, next.at, bth);
+	gso.skb = find_waiting(head, next.at, bth);
 	if (!parse_arrival(&next)) {
 		NAPI_GRO_CB(skb)->flush = 1;
-		return train.skb;
+		return gso.skb;
 	}
 	skb_gro_pull(skb, next.pkt.info->hdr_len);
-	if (train.skb && join(&train, &next, sock_net(sk)))
-		return pavo_train_grows(&train.pkt) && !is_full(&train) ?
-			       NULL :
-			       train.skb;
-	if (!pavo_train_grows(&next.pkt))
+	if (gso.skb && merge_packet(&gso, &next, sock_net(sk)))
+		return pavo_gso_may_grow(&gso.pkt) && !is_full(&gso) ? NULL :
+								       gso.skb;
+	if (!pavo_gso_may_grow(&next.pkt))
 		NAPI_GRO_CB(skb)->flush = 1;
 	/* The train goes before this packet. */
-	return train.skb;
+	return gso.skb;
 }
 
 /* -------------------------------------------------------------- completing */
@@ -359,14 +360,14 @@ static void *add_room(struct sk_buff *skb)
 }
 
 /* The lengths in IP and UDP headers, which the stack has set, become those with the metadata. */
-static void lengthen_headers(const struct arrival *train, unsigned int len)
+static void lengthen_headers(const struct arrival *gso, unsigned int len)
 {
-	struct udphdr *udp = (struct udphdr *)udp_of(train);
-	struct ipv6hdr *ip6 = (struct ipv6hdr *)ip_of(train);
-	struct iphdr *ip4 = (struct iphdr *)ip_of(train);
+	struct udphdr *udp = (struct udphdr *)udp_of(gso);
+	struct ipv6hdr *ip6 = (struct ipv6hdr *)ip_of(gso);
+	struct iphdr *ip4 = (struct iphdr *)ip_of(gso);
 
 	be16_add_cpu(&udp->len, len);
-	if (train->ipv6) {
+	if (gso->ipv6) {
 		be16_add_cpu(&ip6->payload_len, len);
 	} else {
 		be16_add_cpu(&ip4->tot_len, len);
@@ -380,7 +381,7 @@ static void lengthen_headers(const struct arrival *train, unsigned int len)
  */
 int pavo_gro_complete(struct sock *sk, struct sk_buff *skb, int at)
 {
-	struct arrival train = {
+	struct arrival gso = {
 		.skb = skb,
 		.at = at,
 		.ipv6 = sk->sk_family == AF_INET6,
@@ -388,14 +389,14 @@ int pavo_gro_complete(struct sock *sk, struct sk_buff *skb, int at)
 	struct pavo_meta meta = { .flags = PAVO_META_MERGED };
 	void *room = add_room(skb);
 
-	pavo_late_merged(skb, at, NAPI_GRO_CB(skb)->count, train.ipv6);
+	pavo_deferred_merged(skb, at, NAPI_GRO_CB(skb)->count, gso.ipv6);
 	if (unlikely(!room))
 		return 0;
-	lengthen_headers(&train, sizeof(meta));
-	if (train.ipv6)
+	lengthen_headers(&gso, sizeof(meta));
+	if (gso.ipv6)
 		meta.flags |= PAVO_META_IPV6;
 	memset(room, 0, sizeof(meta));
-	if (likely(pavo_auth_sign(&meta, skb, at, ip_of(&train))))
+	if (likely(pavo_auth_sign(&meta, skb, at, ip_of(&gso))))
 		memcpy(room, &meta, sizeof(meta));
 	return 0;
 }

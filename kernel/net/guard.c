@@ -19,7 +19,7 @@
 #include <net/ip.h>
 #include <net/ipv6.h>
 #include <net/sock.h>
-#include "tally.h"
+#include "stats.h"
 #include "net/net.h"
 #include "net_private.h"
 
@@ -79,8 +79,8 @@ static bool is_to_port(const struct sk_buff *skb, bool ipv6)
 	return udp && udp->dest == htons(PAVO_UDP_PORT);
 }
 
-static unsigned int check_packet(void *priv, struct sk_buff *skb,
-				 const struct nf_hook_state *state)
+static unsigned int check_user_packet(void *priv, struct sk_buff *skb,
+				      const struct nf_hook_state *state)
 {
 	const struct pavo_port *port;
 	uid_t uid;
@@ -91,7 +91,7 @@ static unsigned int check_packet(void *priv, struct sk_buff *skb,
 	rcu_read_lock();
 	port = state->out ? pavo_port_on(state->out) : NULL;
 	if (port)
-		pavo_tally_add(port->tally, tx_drop_user_socket, 1);
+		pavo_stats_add(port->stats, tx_drop_user_socket, 1);
 	rcu_read_unlock();
 	uid = from_kuid(&init_user_ns, sock_net_uid(state->net, skb->sk));
 	pr_notice_ratelimited(REFUSAL, uid, PAVO_UDP_PORT);
@@ -100,13 +100,13 @@ static unsigned int check_packet(void *priv, struct sk_buff *skb,
 
 static const struct nf_hook_ops hooks[] = {
 	{
-		.hook = check_packet,
+		.hook = check_user_packet,
 		.pf = NFPROTO_IPV4,
 		.hooknum = NF_INET_LOCAL_OUT,
 		.priority = NF_IP_PRI_LAST,
 	},
 	{
-		.hook = check_packet,
+		.hook = check_user_packet,
 		.pf = NFPROTO_IPV6,
 		.hooknum = NF_INET_LOCAL_OUT,
 		.priority = NF_IP6_PRI_LAST,

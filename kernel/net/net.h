@@ -14,11 +14,11 @@
 #include <net/dst_cache.h>
 #include <rdma/ib_verbs.h>
 #include "budget.h"
-#include "net/near.h"
+#include "net/gso_backoff.h"
 #include "net/port.h"
 #include "wire/wire.h"
 
-struct pavo_tally;
+struct pavo_stats;
 struct seq_file;
 
 /* Bits of a flow label; UCX sets those above them as well. */
@@ -39,11 +39,11 @@ struct seq_file;
  * @daddr: destination address, likewise
  * @cache: routes, per CPU
  * @cached: @cache is in use
- * @inside: the destination is an adapter of the same namespace. Packets go to it late, and from
+ * @loopback: the destination is an adapter of the same namespace. Packets go to it late, and from
  *          memory to memory, unless a rule of routing sends them out
- * @share: whose packets they are, below PAVO_INSIDE_SHARES
+ * @share: whose packets they are, below PAVO_LOOPBACK_SHARES
  *
- * Constant between pavo_flow_init(), pavo_flow_keep_inside() and pavo_flow_destroy().
+ * Constant between pavo_flow_init(), pavo_flow_allow_loopback() and pavo_flow_destroy().
  */
 struct pavo_flow {
 	const struct pavo_port *port;
@@ -59,16 +59,16 @@ struct pavo_flow {
 	struct in6_addr daddr;
 	struct dst_cache cache;
 	bool cached;
-	bool inside;
+	bool loopback;
 	u8 share;
 };
 
 /* Most bytes of payload in a train: headers and all must fit an IP packet, and pages an skb. */
-#define PAVO_TRAIN_BYTES (15 * 4096)
+#define PAVO_GSO_BYTES (15 * 4096)
 
 /** Most packets of a bundle, and most bytes of all of them. */
-#define PAVO_BUNDLE_PACKETS 32
-#define PAVO_BUNDLE_BYTES 3072
+#define PAVO_COALESCED_PACKETS 32
+#define PAVO_COALESCED_BYTES 3072
 
 /* Bits of struct pavo_meta.flags. */
 #define PAVO_META_IPV6 1u
@@ -120,7 +120,7 @@ void pavo_flow_destroy(struct pavo_flow *flow);
 
 /**
  * pavo_tx_alloc - make an skb for one packet.
- * @tally: the sender's counters
+ * @stats: the sender's counters
  * @flow:  its path
  * @pkt:   its headers (BTH ..); NULL: none
  * @copy:  bytes of payload that pavo_tx_put() will put into the head
@@ -131,7 +131,7 @@ void pavo_flow_destroy(struct pavo_flow *flow);
  * Context: BH disabled.
  * Return: NULL without memory (counted).
  */
-struct sk_buff *pavo_tx_alloc(const struct pavo_tally *tally,
+struct sk_buff *pavo_tx_alloc(const struct pavo_stats *stats,
 			      struct pavo_flow *flow,
 			      const struct pavo_pkt *pkt, unsigned int copy);
 
@@ -163,7 +163,7 @@ bool pavo_tx_add_page(struct sk_buff *skb, struct page *page,
 
 /**
  * pavo_tx_send - finish (pad, UDP, IP, ICRC) and send; consumes @skb.
- * @tally: the sender's counters
+ * @stats: the sender's counters
  * @flow:  the path
  * @skb:   the packet
  * @pad:   pad bytes to add before the ICRC, 0..3, as announced in the BTH
@@ -172,13 +172,13 @@ bool pavo_tx_add_page(struct sk_buff *skb, struct page *page,
  * Return: 0; -EHOSTUNREACH (no route, filtered, or too long for the route), -ENOBUFS
  * (no memory, or the interface refused). Errors are counted, and the packet is lost.
  */
-int pavo_tx_send(const struct pavo_tally *tally, struct pavo_flow *flow,
+int pavo_tx_send(const struct pavo_stats *stats, struct pavo_flow *flow,
 		 struct sk_buff *skb, unsigned int pad);
 
 /**
- * pavo_tx_late - finish a packet without an ICRC and send it; consumes @skb. For peers on this
+ * pavo_tx_send_deferred - finish a packet without an ICRC and send it; consumes @skb. For peers on this
  * machine, and flows that stay inside.
- * @tally: as of pavo_tx_send()
+ * @stats: as of pavo_tx_send()
  * @flow:  likewise
  * @skb:   likewise. Its payload may be that of pkt->npkts packets
  * @pkt:   its headers
@@ -187,130 +187,135 @@ int pavo_tx_send(const struct pavo_tally *tally, struct pavo_flow *flow,
  *
  * Return: as pavo_tx_send().
  */
-int pavo_tx_late(const struct pavo_tally *tally, struct pavo_flow *flow,
-		 struct sk_buff *skb, const struct pavo_pkt *pkt,
-		 unsigned int unit, struct pavo_meta *meta);
+int pavo_tx_send_deferred(const struct pavo_stats *stats,
+			  struct pavo_flow *flow, struct sk_buff *skb,
+			  const struct pavo_pkt *pkt, unsigned int unit,
+			  struct pavo_meta *meta);
 
 /**
- * struct pavo_bundle - short packets for one peer, to be sent in one skb.
+ * struct pavo_coalesced - short packets for one peer, to be sent in one skb.
  * @skb:   it has their bytes from the BTH to the pad, one behind the other; NULL: no packet
  * @first: PSN of the first one
  * @count: packets
  * @len:   bytes of each
  */
-struct pavo_bundle {
+struct pavo_coalesced {
 	struct sk_buff *skb;
 	u32 first;
 	u16 count;
-	u16 len[PAVO_BUNDLE_PACKETS];
+	u16 len[PAVO_COALESCED_PACKETS];
 };
 
-/** pavo_bundle_may_have - may packets of that opcode be in a bundle? Those of whole messages. */
-bool pavo_bundle_may_have(u8 opcode);
+/** pavo_coalesced_allowed - may packets of that opcode be in a bundle? Those of whole messages. */
+bool pavo_coalesced_allowed(u8 opcode);
 
 /**
- * pavo_bundle_begin - make an empty bundle.
- * @tally:  as of pavo_tx_alloc()
+ * pavo_coalesced_begin - make an empty bundle.
+ * @stats:  as of pavo_tx_alloc()
  * @flow:   likewise
- * @bundle: set
- * @room:   bytes that packets will need; PAVO_BUNDLE_BYTES at most
+ * @coalesced: set
+ * @room:   bytes that packets will need; PAVO_COALESCED_BYTES at most
  *
  * Return: false without memory.
  */
-bool pavo_bundle_begin(const struct pavo_tally *tally, struct pavo_flow *flow,
-		       struct pavo_bundle *bundle, unsigned int room);
+bool pavo_coalesced_begin(const struct pavo_stats *stats,
+			  struct pavo_flow *flow,
+			  struct pavo_coalesced *coalesced, unsigned int room);
 
-/** pavo_bundle_fits - is there room for a packet of @len bytes? */
-bool pavo_bundle_fits(const struct pavo_bundle *bundle, unsigned int len);
+/** pavo_coalesced_fits - is there room for a packet of @len bytes? */
+bool pavo_coalesced_fits(const struct pavo_coalesced *coalesced,
+			 unsigned int len);
 
 /**
- * pavo_bundle_send - send the packets without ICRC; empties @bundle.
- * @tally:  as of pavo_tx_send()
+ * pavo_coalesced_send - send the packets without ICRC; empties @coalesced.
+ * @stats:  as of pavo_tx_send()
  * @flow:   likewise
- * @bundle: it has a packet
+ * @coalesced: it has a packet
  * @meta:   the sender; the rest is set here
  *
  * Return: as pavo_tx_send(); an error is that of all packets.
  */
-int pavo_bundle_send(const struct pavo_tally *tally, struct pavo_flow *flow,
-		     struct pavo_bundle *bundle, struct pavo_meta *meta);
+int pavo_coalesced_send(const struct pavo_stats *stats, struct pavo_flow *flow,
+			struct pavo_coalesced *coalesced,
+			struct pavo_meta *meta);
 
 /** Users whose packets inside are bounded one by one; more of them share a bound by hash. */
-#define PAVO_INSIDE_SHARES 64
+#define PAVO_LOOPBACK_SHARES 64
 
 /**
- * pavo_flow_keep_inside - let packets to an adapter of the same namespace stay inside. Their
- * sender calls pavo_inside_deliver().
+ * pavo_flow_allow_loopback - let packets to an adapter of the same namespace stay inside. Their
+ * sender calls pavo_loopback_deliver().
  * @flow: a flow that is not used yet
  * @user: a pointer that tells users from each other
  */
-void pavo_flow_keep_inside(struct pavo_flow *flow, const void *user);
+void pavo_flow_allow_loopback(struct pavo_flow *flow, const void *user);
 
 /**
- * pavo_flow_inside - do packets stay inside, by the present routes?
+ * pavo_flow_is_loopback - do packets stay inside, by the present routes?
  * @flow: the flow
  *
  * Context: BH disabled.
  */
-bool pavo_flow_inside(struct pavo_flow *flow);
+bool pavo_flow_is_loopback(struct pavo_flow *flow);
 
 /**
- * pavo_inside_deliver - deliver what was sent inside on this CPU, as far as a slice goes. A side's
+ * pavo_loopback_deliver - deliver what was sent inside on this CPU, as far as a slice goes. A side's
  * owner calls it when it has let go, before BH are enabled again.
  * @left: what is left of the slice of the caller, whose work counts where a packet from inside
  *        brought it about
  *
  * Return: false: some of it is left, for a work.
  */
-bool pavo_inside_deliver(const struct pavo_budget *left);
+bool pavo_loopback_deliver(const struct pavo_budget *left);
 
 /**
- * pavo_inside_go_on - go on with what was left on this CPU, for some slices. A process that sent
+ * pavo_loopback_continue - go on with what was left on this CPU, for some slices. A process that sent
  * calls it: so its own time is used, and it finds its completions when it comes back.
  *
  * Context: process, BH enabled, outside of RCU.
  */
-void pavo_inside_go_on(void);
+void pavo_loopback_continue(void);
 
 /**
- * struct pavo_inside_mark - up to where a sender's packets are in the queue of a CPU.
+ * struct pavo_loopback_mark - up to where a sender's packets are in the queue of a CPU.
  * @cpu:  the CPU on which it sent last
  * @sent: packets that were sent inside there
  */
-struct pavo_inside_mark {
+struct pavo_loopback_mark {
 	int cpu;
 	u32 sent;
 };
 
-/** pavo_inside_mark - the mark of one that sends on this CPU. Context: BH disabled. */
-struct pavo_inside_mark pavo_inside_mark(void);
+/** pavo_loopback_mark - the mark of one that sends on this CPU. Context: BH disabled. */
+struct pavo_loopback_mark pavo_loopback_mark(void);
 
 /**
- * pavo_inside_behind - are packets before @mark waiting on another CPU? A sender on this one would
+ * pavo_loopback_is_behind - are packets before @mark waiting on another CPU? A sender on this one would
  * overtake them.
  * @mark: of the sender
  *
  * Context: BH disabled.
  */
-bool pavo_inside_behind(const struct pavo_inside_mark *mark);
+bool pavo_loopback_is_behind(const struct pavo_loopback_mark *mark);
 
-/** enum pavo_lateness - which packets of a flow may be late. */
-enum pavo_lateness {
-	PAVO_LATE_NONE,
-	PAVO_LATE_MANY, /* trains and bundles: the first device of the path cuts them */
-	PAVO_LATE_ALL, /* all: the peer is on this machine, or the flow stays inside */
+/** enum pavo_icrc_defer - which packets of a flow may be late. */
+enum pavo_icrc_defer {
+	PAVO_ICRC_DEFER_NONE,
+	PAVO_ICRC_DEFER_GSO, /* trains and bundles: the first device of the path cuts them */
+	PAVO_ICRC_DEFER_ALL, /* all: the peer is on this machine, or the flow stays inside */
 };
 
 /**
- * pavo_flow_late - which packets may be late on @flow?
+ * pavo_flow_icrc_defer - which packets may be late on @flow?
  * @flow: the flow
- * @near: what the sending side knows of losses on it
+ * @backoff: what the sending side knows of losses on it
  * @same_host: the peer is a queue pair of this machine
  *
  * Context: BH disabled.
  */
-enum pavo_lateness pavo_flow_late(struct pavo_flow *flow,
-				  struct pavo_near *near, bool same_host);
+enum pavo_icrc_defer pavo_flow_icrc_defer(struct pavo_flow *flow,
+					  struct pavo_gso_backoff *backoff,
+					  bool same_host);
 
 /**
  * pavo_flow_attaches - may pages of a process be attached to packets of @flow?
@@ -324,20 +329,20 @@ enum pavo_lateness pavo_flow_late(struct pavo_flow *flow,
 bool pavo_flow_attaches(struct pavo_flow *flow);
 
 /**
- * pavo_tx_seal - first step of pavo_tx_send(): finish the packet. If bytes of attached pages
+ * pavo_tx_finish_icrc - first step of pavo_tx_send(): finish the packet. If bytes of attached pages
  * change after that, its ICRC is wrong.
- * @tally: as of pavo_tx_send()
+ * @stats: as of pavo_tx_send()
  * @flow:  likewise
  * @skb:   likewise; consumed by an error
  * @pad:   likewise
  *
  * Return: as pavo_tx_send().
  */
-int pavo_tx_seal(const struct pavo_tally *tally, struct pavo_flow *flow,
-		 struct sk_buff *skb, unsigned int pad);
-/** pavo_tx_sealed - second step of pavo_tx_send(): send; consumes @skb. */
-int pavo_tx_sealed(const struct pavo_tally *tally, const struct pavo_flow *flow,
-		   struct sk_buff *skb);
+int pavo_tx_finish_icrc(const struct pavo_stats *stats, struct pavo_flow *flow,
+			struct sk_buff *skb, unsigned int pad);
+/** pavo_tx_send_finished - second step of pavo_tx_send(): send; consumes @skb. */
+int pavo_tx_send_finished(const struct pavo_stats *stats,
+			  const struct pavo_flow *flow, struct sk_buff *skb);
 
 /**
  * pavo_rx_free - free a packet that was used.
@@ -354,10 +359,10 @@ static inline void pavo_rx_free(struct sk_buff *skb)
 	napi_consume_skb(skb, 1);
 }
 
-/** pavo_late_show - print numbers of trains and bundles, late packets cut, packets merged. */
-void pavo_late_show(struct seq_file *file);
-/** pavo_late_count_merged - count packets of a train that GRO made. */
-void pavo_late_count_merged(u32 packets);
+/** pavo_deferred_show - print numbers of trains and bundles, late packets cut, packets merged. */
+void pavo_deferred_show(struct seq_file *file);
+/** pavo_gso_count_merged - count packets of a train that GRO made. */
+void pavo_gso_count_merged(u32 packets);
 
 /**
  * struct pavo_rx - a received packet on its way through the engine.
@@ -412,12 +417,12 @@ bool pavo_flow_match(const struct pavo_flow *flow, const struct pavo_rx *rx);
  * pavo_rx_take - find the port of a datagram, take it apart, and verify its ICRC or metadata.
  * @rx:     set to what the engine goes by, if the datagram is taken
  * @skb:    the datagram; consumed if it is not taken
- * @inside: it came from pavo_inside_send(), and was in no other hands
+ * @loopback: it came from pavo_loopback_send(), and was in no other hands
  *
  * Context: softirq, RCU read side.
  * Return: false if the datagram was dropped; a counter says why.
  */
-bool pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb, bool inside);
+bool pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb, bool loopback);
 
 /**
  * pavo_rx_parse - parse a packet again that waited on a QP's backlog.
@@ -493,13 +498,13 @@ void pavo_net_leave(const struct pavo_port *port, const struct in6_addr *gid);
  * struct pavo_net_calls - what net/ calls above it.
  * @receive:     the sockets, for each datagram to the port, as
  *               &struct udp_tunnel_sock_cfg.encap_rcv
- * @inside:      the sender of a datagram that does not leave the namespace
+ * @loopback:      the sender of a datagram that does not leave the namespace
  * @leaves:      a late packet of PSN @psn is cut for a device, and goes on without its metadata.
  *               False: its attached memory must not be read any more. RCU read side
  */
 struct pavo_net_calls {
 	int (*receive)(struct sock *sk, struct sk_buff *skb);
-	void (*inside)(struct sk_buff *skb);
+	void (*loopback)(struct sk_buff *skb);
 	bool (*leaves)(const struct pavo_meta *meta, u32 psn);
 };
 

@@ -58,20 +58,20 @@ bool pavo_port_owns(const struct pavo_port *port,
 /** pavo_net_guarded - does any namespace have an adapter? */
 bool pavo_net_guarded(void);
 
-/* inside.c */
+/* loopback.c */
 
 /**
- * pavo_inside_send - have the adapter that a packet is for execute it, when the sender calls
- * pavo_inside_deliver(), or later; consumes it.
+ * pavo_loopback_send - have the adapter that a packet is for execute it, when the sender calls
+ * pavo_loopback_deliver(), or later; consumes it.
  * @skb:   the packet. skb->data is at its UDP header, and its route leads to the loopback interface
- * @share: whose packet it is, below PAVO_INSIDE_SHARES
+ * @share: whose packet it is, below PAVO_LOOPBACK_SHARES
  *
  * Context: BH disabled.
  * Return: 0, or -ENOBUFS: too many wait.
  */
-int pavo_inside_send(struct sk_buff *skb, u8 share);
-int pavo_inside_init(void (*inside)(struct sk_buff *skb));
-void pavo_inside_exit(void);
+int pavo_loopback_send(struct sk_buff *skb, u8 share);
+int pavo_loopback_init(void (*loopback)(struct sk_buff *skb));
+void pavo_loopback_exit(void);
 
 /* guard.c: called for each namespace when it begins and ends; sleeps */
 int pavo_guard_begin(struct net *net);
@@ -102,98 +102,100 @@ enum pavo_parse_status pavo_parse_headers(struct pavo_pkt *pkt,
 void pavo_add_frag(struct sk_buff *skb, struct page *page, unsigned int offset,
 		   unsigned int len);
 
-/* late.c */
+/* deferred_icrc.c */
 
 /* Adapters of this machine exchange late packets. */
-extern bool pavo_late_icrc;
+extern bool pavo_deferred_icrc;
 
 /*
  * A tunnel, since sockets of tunnels get such packets whole. The second bit, because devices in
  * hardware cut tunnels by themselves, but do not claim both.
  */
-#define PAVO_GSO_LATE (SKB_GSO_UDP_TUNNEL | SKB_GSO_SCTP)
+#define PAVO_GSO_DEFERRED (SKB_GSO_UDP_TUNNEL | SKB_GSO_SCTP)
 
 /*
  * A train that GRO made of packets from a wire. No device in software claims the third bit, so none
  * gets it whole: the peer behind it may know no trains. The fourth says that it is IPv6, for the
  * cut.
  */
-#define PAVO_GSO_MERGED (PAVO_GSO_LATE | SKB_GSO_ESP)
+#define PAVO_GSO_MERGED (PAVO_GSO_DEFERRED | SKB_GSO_ESP)
 #define PAVO_GSO_MERGED6 (PAVO_GSO_MERGED | SKB_GSO_TCP_FIXEDID)
 
-/** pavo_late_has_mark - has the skb the inner protocol by which the stack calls for a cut? */
-static inline bool pavo_late_has_mark(const struct sk_buff *skb)
+/** pavo_deferred_has_mark - has the skb the inner protocol by which the stack calls for a cut? */
+static inline bool pavo_deferred_has_mark(const struct sk_buff *skb)
 {
 	return skb->inner_protocol_type == ENCAP_TYPE_ETHER &&
 	       skb->inner_protocol == htons(ETH_P_IBOE);
 }
 
-/** pavo_late_has_merged_type - would it be a train that GRO made of packets with an ICRC? */
-static inline bool pavo_late_has_merged_type(const struct sk_buff *skb)
+/** pavo_deferred_has_merged_type - would it be a train that GRO made of packets with an ICRC? */
+static inline bool pavo_deferred_has_merged_type(const struct sk_buff *skb)
 {
 	const unsigned int type = skb_shinfo(skb)->gso_type;
 
 	return type == PAVO_GSO_MERGED || type == PAVO_GSO_MERGED6;
 }
 
-/** pavo_late_has_type - would it be a late packet or a merged train, if it is authentic? */
-static inline bool pavo_late_has_type(const struct sk_buff *skb)
+/** pavo_deferred_has_type - would it be a late packet or a merged train, if it is authentic? */
+static inline bool pavo_deferred_has_type(const struct sk_buff *skb)
 {
-	return skb_shinfo(skb)->gso_type == PAVO_GSO_LATE ||
-	       pavo_late_has_merged_type(skb);
+	return skb_shinfo(skb)->gso_type == PAVO_GSO_DEFERRED ||
+	       pavo_deferred_has_merged_type(skb);
 }
 
-/** pavo_late_is - does it claim to be a late packet, or a merged train? */
-static inline bool pavo_late_is(const struct sk_buff *skb)
+/** pavo_is_deferred - does it claim to be a late packet, or a merged train? */
+static inline bool pavo_is_deferred(const struct sk_buff *skb)
 {
-	return skb_is_gso(skb) && pavo_late_has_type(skb);
+	return skb_is_gso(skb) && pavo_deferred_has_type(skb);
 }
 
 /**
- * pavo_late_merged - make a packet with the payload of many a merged train.
+ * pavo_deferred_merged - make a packet with the payload of many a merged train.
  * @skb:   the packet; its gso_size is the payload of each, and it has no ICRC
  * @at:    offset of its BTH from skb->data
  * @npkts: packets
  * @ipv6:  family
  */
-void pavo_late_merged(struct sk_buff *skb, unsigned int at, unsigned int npkts,
-		      bool ipv6);
+void pavo_deferred_merged(struct sk_buff *skb, unsigned int at,
+			  unsigned int npkts, bool ipv6);
 /**
- * pavo_late_mark - give a packet the inner protocol by which the stack calls for a cut.
+ * pavo_deferred_mark - give a packet the inner protocol by which the stack calls for a cut.
  * @skb:     the packet; skb->data is at its BTH
  * @hdr_len: length of its transport headers
  */
-void pavo_late_mark(struct sk_buff *skb, unsigned int hdr_len);
+void pavo_deferred_mark(struct sk_buff *skb, unsigned int hdr_len);
 
 /**
- * pavo_late_make - make a marked packet late: a device is to cut it.
+ * pavo_deferred_make - make a marked packet late: a device is to cut it.
  * @skb:   the packet, with room for a &struct pavo_meta behind that of its ICRC
  * @unit:  bytes of payload for each packet
  * @npkts: packets
  */
-void pavo_late_make(struct sk_buff *skb, unsigned int unit, unsigned int npkts);
+void pavo_deferred_make(struct sk_buff *skb, unsigned int unit,
+			unsigned int npkts);
 
 /**
- * pavo_late_meta - copy the metadata at the end of a late packet, which is not verified yet.
+ * pavo_deferred_meta - copy the metadata at the end of a late packet, which is not verified yet.
  * @meta: result; what names memory is encrypted
  * @skb:  the packet
  * @from: offset of its BTH from skb->data
  *
  * Return: false if it is too short, or if there is no memory.
  */
-bool pavo_late_meta(struct pavo_meta *meta, struct sk_buff *skb,
-		    unsigned int from);
+bool pavo_deferred_meta(struct pavo_meta *meta, struct sk_buff *skb,
+			unsigned int from);
 
 /**
- * pavo_late_parse - parse a late packet, as pavo_parse() does with others.
+ * pavo_deferred_parse - parse a late packet, as pavo_parse() does with others.
  * @pkt:  result, with the number of packets; of a bundle its first packet
  * @meta: its metadata
  * @skb:  the packet; it has at least the metadata behind @from
  * @from: offset of its BTH from skb->data
  */
-enum pavo_parse_status pavo_late_parse(struct pavo_pkt *pkt,
-				       const struct pavo_meta *meta,
-				       struct sk_buff *skb, unsigned int from);
+enum pavo_parse_status pavo_deferred_parse(struct pavo_pkt *pkt,
+					   const struct pavo_meta *meta,
+					   struct sk_buff *skb,
+					   unsigned int from);
 
 /* auth.c; all: BH disabled */
 
@@ -210,7 +212,7 @@ bool pavo_auth_sign(struct pavo_meta *meta, const struct sk_buff *skb,
 		    unsigned int from, const void *ip);
 /**
  * pavo_auth_verify - did this module make packet and metadata?
- * @meta: from pavo_late_meta(); what names memory is decrypted
+ * @meta: from pavo_deferred_meta(); what names memory is decrypted
  * @skb:  the packet, which was parsed
  * @from: offset of its BTH from skb->data
  * @ip:   its IP header, of the family that @meta says
@@ -224,37 +226,38 @@ struct sk_buff *pavo_gro_receive(struct sock *sk, struct list_head *head,
 				 struct sk_buff *skb);
 int pavo_gro_complete(struct sock *sk, struct sk_buff *skb, int at);
 
-/* bundle.c */
+/* coalesced.c */
 
-/** pavo_bundle_trailer - bytes of the lengths of @packets packets, in front of the metadata. */
-static inline unsigned int pavo_bundle_trailer(u32 packets)
+/** pavo_coalesced_trailer - bytes of the lengths of @packets packets, in front of the metadata. */
+static inline unsigned int pavo_coalesced_trailer(u32 packets)
 {
 	return packets * sizeof(u16);
 }
 
-/** pavo_bundle_len - length of packet @i of a bundle; 0: it has none with that number. */
-unsigned int pavo_bundle_len(const struct sk_buff *skb,
-			     const struct pavo_meta *meta, u32 i);
+/** pavo_coalesced_len - length of packet @i of a bundle; 0: it has none with that number. */
+unsigned int pavo_coalesced_len(const struct sk_buff *skb,
+				const struct pavo_meta *meta, u32 i);
 
 /**
- * pavo_bundle_parse - parse a packet of a bundle.
+ * pavo_coalesced_parse - parse a packet of a bundle.
  * @pkt:  result
  * @skb:  the bundle
  * @from: offset of the packet's BTH from skb->data
  * @len:  its length
  */
-enum pavo_parse_status pavo_bundle_parse(struct pavo_pkt *pkt,
-					 struct sk_buff *skb, unsigned int from,
-					 unsigned int len);
+enum pavo_parse_status pavo_coalesced_parse(struct pavo_pkt *pkt,
+					    struct sk_buff *skb,
+					    unsigned int from,
+					    unsigned int len);
 
 /* tx.c */
-int pavo_tx_authentic(const struct pavo_tally *tally, struct pavo_flow *flow,
+int pavo_tx_authentic(const struct pavo_stats *stats, struct pavo_flow *flow,
 		      struct sk_buff *skb, struct pavo_meta *meta, void *room,
 		      unsigned int packets, unsigned int bytes);
 
-void pavo_late_init(bool (*when_leaving)(const struct pavo_meta *meta,
-					 u32 psn));
-void pavo_late_exit(void);
+void pavo_deferred_init(bool (*when_leaving)(const struct pavo_meta *meta,
+					     u32 psn));
+void pavo_deferred_exit(void);
 
 /* Most bytes of pad and ICRC, rounded up. */
 #define PAVO_TRAILER_MAX 8

@@ -9,12 +9,12 @@
 #include <linux/netdevice.h>
 
 struct ib_device;
-struct pavo_tally;
+struct pavo_stats;
 
 /**
  * struct pavo_port - the port of an adapter.
  * @ib:           its RDMA device, whose GIDs are the addresses of the port
- * @tally:        its counters
+ * @stats:        its counters
  * @ndev:         its interface; set to NULL (RCU) when that goes away. From then on @net may be
  *                gone, too
  * @ndev_tracker: of the reference to @ndev
@@ -24,7 +24,7 @@ struct pavo_tally;
  */
 struct pavo_port {
 	struct ib_device *ib;
-	const struct pavo_tally *tally;
+	const struct pavo_stats *stats;
 	struct net_device __rcu *ndev;
 	netdevice_tracker ndev_tracker;
 	struct net *net;

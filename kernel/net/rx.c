@@ -17,7 +17,7 @@
 #include <net/route.h>
 #include "compat.h"
 #include "net_private.h"
-#include "tally.h"
+#include "stats.h"
 
 /*
  * Find the port by the destination address: packets of the machine to itself come by the
@@ -129,40 +129,41 @@ static bool is_ipv6(const struct sk_buff *skb)
 	return ip_hdr(skb)->version == 6;
 }
 
-static void count_bad(const struct pavo_tally *tally,
+static void count_bad(const struct pavo_stats *stats,
 		      enum pavo_parse_status status)
 {
 	switch (status) {
 	case PAVO_PARSE_OK:
 		break;
 	case PAVO_PARSE_SHORT:
-		pavo_tally_add(tally, rx_drop_short, 1);
+		pavo_stats_add(stats, rx_drop_short, 1);
 		break;
 	case PAVO_PARSE_VERSION:
-		pavo_tally_add(tally, rx_drop_version, 1);
+		pavo_stats_add(stats, rx_drop_version, 1);
 		break;
 	case PAVO_PARSE_OPCODE:
-		pavo_tally_add(tally, rx_drop_opcode, 1);
+		pavo_stats_add(stats, rx_drop_opcode, 1);
 		break;
 	case PAVO_PARSE_SURPLUS:
-		pavo_tally_add(tally, rx_drop_surplus, 1);
+		pavo_stats_add(stats, rx_drop_surplus, 1);
 		break;
 	}
 }
 
-static const u8 *bth_of(const struct sk_buff *skb)
+static const u8 *skb_bth(const struct sk_buff *skb)
 {
 	return skb->data + sizeof(struct udphdr);
 }
 
-static bool icrc_ok(const struct pavo_rx *rx)
+static bool rx_icrc_ok(const struct pavo_rx *rx)
 {
 	const unsigned int from = sizeof(struct udphdr) + PAVO_BTH_LEN;
 	struct sk_buff *skb = rx->skb;
 	u32 crc;
 
 	return pavo_packet_crc(&crc, skb, skb_network_header(skb), rx->ipv6,
-			       skb->data, bth_of(skb), from, skb->len - from) &&
+			       skb->data, skb_bth(skb), from,
+			       skb->len - from) &&
 	       crc == PAVO_CRC_GOOD;
 }
 
@@ -191,7 +192,7 @@ static struct pavo_meta *kept_meta(struct sk_buff *skb)
 }
 
 /* Parse the packet's headers, in a late one behind its metadata; skb->data is the UDP header. */
-static enum pavo_parse_status parse(struct pavo_rx *rx)
+static enum pavo_parse_status parse_rx(struct pavo_rx *rx)
 {
 	struct sk_buff *skb = rx->skb;
 	enum pavo_parse_status status;
@@ -200,7 +201,7 @@ static enum pavo_parse_status parse(struct pavo_rx *rx)
 	    ntohs(((struct udphdr *)skb->data)->len) != skb->len)
 		return PAVO_PARSE_SHORT;
 	if (rx->unit)
-		status = pavo_late_parse(&rx->pkt, &rx->meta, skb, rx->at);
+		status = pavo_deferred_parse(&rx->pkt, &rx->meta, skb, rx->at);
 	else
 		status = pavo_parse_headers(&rx->pkt, skb, rx->at,
 					    skb->len - rx->at);
@@ -213,7 +214,7 @@ static void set_skb(struct pavo_rx *rx, struct sk_buff *skb)
 {
 	rx->skb = skb;
 	rx->ipv6 = is_ipv6(skb);
-	rx->unit = pavo_late_is(skb) ? skb_shinfo(skb)->gso_size : 0;
+	rx->unit = pavo_is_deferred(skb) ? skb_shinfo(skb)->gso_size : 0;
 	rx->at = sizeof(struct udphdr);
 	rx->index = 0;
 	rx->meta.port = 0;
@@ -222,11 +223,11 @@ static void set_skb(struct pavo_rx *rx, struct sk_buff *skb)
 }
 
 /* Is it what its ICRC says, or its metadata, if it is late? */
-static bool is_genuine(struct pavo_rx *rx, bool inside)
+static bool is_genuine(struct pavo_rx *rx, bool loopback)
 {
 	if (!rx->unit)
-		return icrc_ok(rx);
-	if (likely(inside) ||
+		return rx_icrc_ok(rx);
+	if (likely(loopback) ||
 	    (rx->ipv6 == !!(rx->meta.flags & PAVO_META_IPV6) &&
 	     pavo_auth_verify(&rx->meta, rx->skb, rx->at,
 			      skb_network_header(rx->skb)))) {
@@ -236,7 +237,7 @@ static bool is_genuine(struct pavo_rx *rx, bool inside)
 	return false;
 }
 
-bool pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb, bool inside)
+bool pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb, bool loopback)
 {
 	enum pavo_parse_status status = PAVO_PARSE_SHORT;
 
@@ -246,18 +247,18 @@ bool pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb, bool inside)
 	if (unlikely(!rx->port))
 		goto drop;
 
-	if (!rx->unit || pavo_late_meta(&rx->meta, skb, rx->at))
-		status = parse(rx);
+	if (!rx->unit || pavo_deferred_meta(&rx->meta, skb, rx->at))
+		status = parse_rx(rx);
 	if (unlikely(status != PAVO_PARSE_OK)) {
-		count_bad(rx->port->tally, status);
+		count_bad(rx->port->stats, status);
 		goto drop;
 	}
-	if (unlikely(!is_genuine(rx, inside))) {
-		pavo_tally_add(rx->port->tally, rx_drop_icrc, 1);
+	if (unlikely(!is_genuine(rx, loopback))) {
+		pavo_stats_add(rx->port->stats, rx_drop_icrc, 1);
 		goto drop;
 	}
 	if (unlikely(rx->meta.flags & PAVO_META_MERGED))
-		pavo_late_count_merged(rx->pkt.npkts);
+		pavo_gso_count_merged(rx->pkt.npkts);
 	return true;
 drop:
 	kfree_skb(skb);
@@ -270,7 +271,7 @@ void pavo_rx_skip(struct pavo_rx *rx, u32 psn)
 
 	if (likely(n <= 0) || n >= (s32)rx->pkt.npkts)
 		return;
-	pavo_train_skip(&rx->pkt, rx->unit, n);
+	pavo_gso_skip(&rx->pkt, rx->unit, n);
 	rx->payload += n * rx->unit;
 }
 
@@ -303,5 +304,5 @@ void pavo_rx_parse(struct pavo_rx *rx, struct pavo_port *port,
 	set_skb(rx, skb);
 	if (rx->unit)
 		rx->meta = *kept_meta(skb);
-	WARN_ON_ONCE(parse(rx) != PAVO_PARSE_OK);
+	WARN_ON_ONCE(parse_rx(rx) != PAVO_PARSE_OK);
 }

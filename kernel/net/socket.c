@@ -202,36 +202,36 @@ int pavo_net_init(const struct pavo_net_calls *net_calls)
 
 	calls = net_calls;
 	pavo_auth_init();
-	err = pavo_inside_init(calls->inside);
+	err = pavo_loopback_init(calls->loopback);
 	if (err)
 		return err;
 	err = pavo_icrc_init();
 	if (err)
-		goto err_inside;
+		goto err_loopback;
 	err = pavo_pages_init();
 	if (err)
 		goto err_icrc;
 	err = register_pernet_subsys(&net_ops);
 	if (err)
 		goto err_pages;
-	pavo_late_init(calls->leaves);
+	pavo_deferred_init(calls->leaves);
 	return 0;
 
 err_pages:
 	pavo_pages_exit();
 err_icrc:
 	pavo_icrc_exit();
-err_inside:
-	pavo_inside_exit();
+err_loopback:
+	pavo_loopback_exit();
 	return err;
 }
 
 void pavo_net_exit(void)
 {
 	WARN_ON(!list_empty(&nets));
-	pavo_inside_exit();
+	pavo_loopback_exit();
 	unregister_pernet_subsys(&net_ops);
-	pavo_late_exit();
+	pavo_deferred_exit();
 	pavo_pages_exit();
 	pavo_icrc_exit();
 }

@@ -16,7 +16,7 @@
 #include <net/ipv6.h>
 #include <net/route.h>
 #include "net/net.h"
-#include "tally.h"
+#include "stats.h"
 #include "net_private.h"
 
 /* Most bytes behind the payload: pad, ICRC and metadata. A multiple of 8. */
@@ -52,7 +52,7 @@ static struct sk_buff *alloc_head(unsigned int len)
 	return skb;
 }
 
-struct sk_buff *pavo_tx_alloc(const struct pavo_tally *tally,
+struct sk_buff *pavo_tx_alloc(const struct pavo_stats *stats,
 			      struct pavo_flow *flow,
 			      const struct pavo_pkt *pkt, unsigned int copy)
 {
@@ -61,7 +61,7 @@ struct sk_buff *pavo_tx_alloc(const struct pavo_tally *tally,
 
 	skb = alloc_head(flow->headroom + hdr_len + copy + TRAILER_ROOM);
 	if (unlikely(!skb)) {
-		pavo_tally_add(tally, tx_drop_no_memory, 1);
+		pavo_stats_add(stats, tx_drop_no_memory, 1);
 		return NULL;
 	}
 	skb_reserve(skb, flow->headroom);
@@ -207,7 +207,7 @@ static void push_ip6(struct sk_buff *skb, const struct pavo_flow *flow,
 }
 
 /* Compute the ICRC of a packet that is otherwise complete, and write it to @icrc. */
-static void seal(struct sk_buff *skb, bool ipv6, void *icrc)
+static void finish_icrc(struct sk_buff *skb, bool ipv6, void *icrc)
 {
 	const u8 *udp = skb_transport_header(skb);
 	unsigned int behind_bth;
@@ -228,82 +228,83 @@ static void seal(struct sk_buff *skb, bool ipv6, void *icrc)
  * is lost as on a cut wire, and the sender's timer and retry count decide
  * (-EHOSTUNREACH). Else the sender pauses (-ENOBUFS).
  */
-static int count_refused(const struct pavo_tally *tally, int err)
+static int count_refused(const struct pavo_stats *stats, int err)
 {
 	switch (err) {
 	case -EPERM: /* dropped by a rule of a filter */
-		pavo_tally_add(tally, tx_drop_filtered, 1);
+		pavo_stats_add(stats, tx_drop_filtered, 1);
 		return -EHOSTUNREACH;
 	case -EMSGSIZE:
-		pavo_tally_add(tally, tx_drop_too_long, 1);
+		pavo_stats_add(stats, tx_drop_too_long, 1);
 		return -EHOSTUNREACH;
 	default:
-		pavo_tally_add(tally, tx_drop_congested, 1);
+		pavo_stats_add(stats, tx_drop_congested, 1);
 		return -ENOBUFS;
 	}
 }
 
 /* Add what a packet behind its UDP header has to the counters. */
-static void count_sent(const struct pavo_tally *tally, unsigned int packets,
+static void count_sent(const struct pavo_stats *stats, unsigned int packets,
 		       unsigned int bytes)
 {
-	pavo_tally_add_bh(tally, tx_packets, packets);
-	pavo_tally_add_bh(tally, tx_bytes, bytes);
+	pavo_stats_add_bh(stats, tx_packets, packets);
+	pavo_stats_add_bh(stats, tx_bytes, bytes);
 }
 
 /* Hand a packet to the adapter of the same namespace that it is for. */
-static int send_inside(const struct pavo_flow *flow, struct sk_buff *skb)
+static int send_loopback(const struct pavo_flow *flow, struct sk_buff *skb)
 {
 	__skb_pull(skb, skb_transport_offset(skb));
-	return pavo_inside_send(skb, flow->share);
+	return pavo_loopback_send(skb, flow->share);
 }
 
-/* As pavo_flow_inside(). All packets go the same way, so they stay in order. */
-static bool goes_inside(const struct pavo_flow *flow, const struct sk_buff *skb)
+/* As pavo_flow_is_loopback(). All packets go the same way, so they stay in order. */
+static bool takes_loopback(const struct pavo_flow *flow,
+			   const struct sk_buff *skb)
 {
-	return flow->inside && skb_dst(skb)->dev->flags & IFF_LOOPBACK &&
-	       READ_ONCE(pavo_late_icrc);
+	return flow->loopback && skb_dst(skb)->dev->flags & IFF_LOOPBACK &&
+	       READ_ONCE(pavo_deferred_icrc);
 }
 
 static int send_addressed(const struct pavo_flow *flow, struct sk_buff *skb)
 {
 	struct net *net = dev_net(skb_dst(skb)->dev);
 
-	if (goes_inside(flow, skb))
-		return send_inside(flow, skb);
+	if (takes_loopback(flow, skb))
+		return send_loopback(flow, skb);
 	return flow->ipv6 ? ip6_local_out(net, NULL, skb) :
 			    ip_local_out(net, NULL, skb);
 }
 
 /* Hand @packets packets in one skb to the stack, and count them. */
-static int pass_packets(const struct pavo_tally *tally,
+static int pass_packets(const struct pavo_stats *stats,
 			const struct pavo_flow *flow, struct sk_buff *skb,
 			unsigned int packets, unsigned int bytes)
 {
 	int err = send_addressed(flow, skb);
 
 	if (unlikely(net_xmit_eval(err)))
-		return count_refused(tally, err);
-	count_sent(tally, packets, bytes);
+		return count_refused(stats, err);
+	count_sent(stats, packets, bytes);
 	return 0;
 }
 
-int pavo_tx_sealed(const struct pavo_tally *tally, const struct pavo_flow *flow,
-		   struct sk_buff *skb)
+int pavo_tx_send_finished(const struct pavo_stats *stats,
+			  const struct pavo_flow *flow, struct sk_buff *skb)
 {
 	unsigned int len = skb->len - skb_transport_offset(skb);
 
-	return pass_packets(tally, flow, skb, 1, len - sizeof(struct udphdr));
+	return pass_packets(stats, flow, skb, 1, len - sizeof(struct udphdr));
 }
 
 /* Find the route of a packet and put UDP and IP headers before it. An error consumes it. */
-static int address_packet(const struct pavo_tally *tally,
+static int address_packet(const struct pavo_stats *stats,
 			  struct pavo_flow *flow, struct sk_buff *skb)
 {
 	struct dst_entry *dst = pavo_flow_route(flow);
 
 	if (unlikely(!dst)) {
-		pavo_tally_add(tally, tx_drop_no_route, 1);
+		pavo_stats_add(stats, tx_drop_no_route, 1);
 		kfree_skb(skb);
 		return -EHOSTUNREACH;
 	}
@@ -319,58 +320,58 @@ static int address_packet(const struct pavo_tally *tally,
 }
 
 /* Add @len bytes behind the payload. NULL: no memory; @skb is consumed. */
-static u8 *add_trailer(const struct pavo_tally *tally, struct sk_buff *skb,
-		       unsigned int len)
+static u8 *add_packet_trailer(const struct pavo_stats *stats,
+			      struct sk_buff *skb, unsigned int len)
 {
 	u8 *trailer = put_trailer(skb, len);
 
 	if (unlikely(!trailer)) {
-		pavo_tally_add(tally, tx_drop_no_memory, 1);
+		pavo_stats_add(stats, tx_drop_no_memory, 1);
 		kfree_skb(skb);
 	}
 	return trailer;
 }
 
-int pavo_tx_seal(const struct pavo_tally *tally, struct pavo_flow *flow,
-		 struct sk_buff *skb, unsigned int pad)
+int pavo_tx_finish_icrc(const struct pavo_stats *stats, struct pavo_flow *flow,
+			struct sk_buff *skb, unsigned int pad)
 {
-	u8 *trailer = add_trailer(tally, skb, pad + PAVO_ICRC_LEN);
+	u8 *trailer = add_packet_trailer(stats, skb, pad + PAVO_ICRC_LEN);
 	int err;
 
 	if (unlikely(!trailer))
 		return -ENOBUFS;
-	/* Pad and the first bytes of the ICRC, which seal() writes. A constant is one store. */
+	/* Pad and the first bytes of the ICRC, which finish_icrc() writes. A constant is one store. */
 	memset(trailer, 0, PAVO_ICRC_LEN);
-	err = address_packet(tally, flow, skb);
+	err = address_packet(stats, flow, skb);
 	if (!err)
-		seal(skb, flow->ipv6, trailer + pad);
+		finish_icrc(skb, flow->ipv6, trailer + pad);
 	return err;
 }
 
-int pavo_tx_send(const struct pavo_tally *tally, struct pavo_flow *flow,
+int pavo_tx_send(const struct pavo_stats *stats, struct pavo_flow *flow,
 		 struct sk_buff *skb, unsigned int pad)
 {
-	int err = pavo_tx_seal(tally, flow, skb, pad);
+	int err = pavo_tx_finish_icrc(stats, flow, skb, pad);
 
-	return err ?: pavo_tx_sealed(tally, flow, skb);
+	return err ?: pavo_tx_send_finished(stats, flow, skb);
 }
 
 /*
  * pavo_tx_authentic - finish a late packet, which has @room for its metadata at its end, and send
  * it; consumes @skb.
  */
-int pavo_tx_authentic(const struct pavo_tally *tally, struct pavo_flow *flow,
+int pavo_tx_authentic(const struct pavo_stats *stats, struct pavo_flow *flow,
 		      struct sk_buff *skb, struct pavo_meta *meta, void *room,
 		      unsigned int packets, unsigned int bytes)
 {
-	int err = address_packet(tally, flow, skb);
+	int err = address_packet(stats, flow, skb);
 
 	if (unlikely(err))
 		return err;
 	if (flow->ipv6)
 		meta->flags |= PAVO_META_IPV6;
 	/* Nothing else gets hold of a packet inside. */
-	if (!goes_inside(flow, skb) &&
+	if (!takes_loopback(flow, skb) &&
 	    !pavo_auth_sign(meta, skb,
 			    skb_transport_offset(skb) + sizeof(struct udphdr),
 			    skb->data)) {
@@ -378,29 +379,30 @@ int pavo_tx_authentic(const struct pavo_tally *tally, struct pavo_flow *flow,
 		return -EHOSTUNREACH;
 	}
 	memcpy(room, meta, sizeof(*meta));
-	return pass_packets(tally, flow, skb, packets, bytes);
+	return pass_packets(stats, flow, skb, packets, bytes);
 }
 
-int pavo_tx_late(const struct pavo_tally *tally, struct pavo_flow *flow,
-		 struct sk_buff *skb, const struct pavo_pkt *pkt,
-		 unsigned int unit, struct pavo_meta *meta)
+int pavo_tx_send_deferred(const struct pavo_stats *stats,
+			  struct pavo_flow *flow, struct sk_buff *skb,
+			  const struct pavo_pkt *pkt, unsigned int unit,
+			  struct pavo_meta *meta)
 {
 	unsigned int hdr_len = pavo_op_info(pkt->opcode)->hdr_len;
 	unsigned int payload = skb->len - hdr_len;
-	u32 bytes = pavo_train_bytes(pkt, payload);
+	u32 bytes = pavo_gso_bytes(pkt, payload);
 	unsigned int room = pkt->pad + PAVO_ICRC_LEN;
 	u8 *trailer;
 
-	trailer = add_trailer(tally, skb, room + sizeof(*meta));
+	trailer = add_packet_trailer(stats, skb, room + sizeof(*meta));
 	if (unlikely(!trailer))
 		return -ENOBUFS;
 	/* Longer than the room of pad and ICRC: metadata follows. A constant is one store. */
 	memset(trailer, 0, PAVO_TRAILER_MAX);
-	pavo_late_mark(skb, hdr_len);
+	pavo_deferred_mark(skb, hdr_len);
 	/* The stack must not take a short packet for one of the path MTU, which may be too long. */
 	if (pkt->npkts == 1)
 		unit = payload + pkt->pad;
-	pavo_late_make(skb, unit, pkt->npkts);
-	return pavo_tx_authentic(tally, flow, skb, meta, trailer + room,
+	pavo_deferred_make(skb, unit, pkt->npkts);
+	return pavo_tx_authentic(stats, flow, skb, meta, trailer + room,
 				 pkt->npkts, bytes);
 }

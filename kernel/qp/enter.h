@@ -52,7 +52,7 @@ static __always_inline bool pavo_side_handle(struct pavo_qp *qp,
 			side->index = rx->index;
 			return true;
 		}
-		pavo_side_unpark(side);
+		pavo_side_end_deferred(side);
 	} while (pavo_side_next(qp, rx));
 	side->index = 0;
 	return false;
@@ -93,13 +93,14 @@ static __always_inline bool pavo_side_visit(struct pavo_qp *qp,
 {
 	bool more = true;
 
-	if (unlikely(qp->flow.inside) && pavo_inside_behind(&side->mark)) {
+	if (unlikely(qp->flow.loopback) &&
+	    pavo_loopback_is_behind(&side->mark)) {
 		*cpu = side->mark.cpu;
 	} else {
 		*cpu = smp_processor_id();
 		more = work->visit(qp, budget);
-		if (unlikely(qp->flow.inside))
-			side->mark = pavo_inside_mark();
+		if (unlikely(qp->flow.loopback))
+			side->mark = pavo_loopback_mark();
 	}
 	if (unlikely(more)) {
 		WRITE_ONCE(side->resting, true);
@@ -125,7 +126,7 @@ static __always_inline void pavo_side_rest(struct pavo_qp *qp, int cpu)
 	if (unlikely(pavo_qp_state(qp) == IB_QPS_ERR))
 		pavo_qp_end(qp);
 	else
-		pavo_holder_continue(&qp->holder, cpu);
+		pavo_key_state_continue(&qp->key_state, cpu);
 }
 
 /** pavo_side_run - do pending work unless the side has an owner; then raise events of @cq. */
@@ -153,7 +154,7 @@ static __always_inline void pavo_side_run(struct pavo_qp *qp,
 		spin_unlock(&side->lock);
 		/* A round counts, as work may be left to this one all the time. */
 		pavo_budget_spend(&budget, 1, 0);
-		if (unlikely(!pavo_inside_deliver(&budget)))
+		if (unlikely(!pavo_loopback_deliver(&budget)))
 			budget.packets = 0;
 		local_bh_enable();
 		pavo_cq_raise(cq);
@@ -178,7 +179,7 @@ static __always_inline void pavo_side_receive(struct pavo_qp *qp,
 					      const struct pavo_side_work *work)
 {
 	struct pavo_budget budget = pavo_budget_slice();
-	bool more = false, parked;
+	bool more = false, deferred;
 	int cpu = 0;
 
 	if (!skb_queue_empty_lockless(&side->backlog) ||
@@ -190,17 +191,17 @@ static __always_inline void pavo_side_receive(struct pavo_qp *qp,
 		goto leave_it;
 	}
 	rcu_read_lock();
-	parked = pavo_side_handle(qp, side, rx, work);
-	if (unlikely(parked)) {
-		pavo_user_park(qp->user);
+	deferred = pavo_side_handle(qp, side, rx, work);
+	if (unlikely(deferred)) {
+		pavo_user_defer(qp->user);
 		skb_queue_head(&side->backlog, rx->skb);
 	}
 	if (!pavo_side_rests(qp, side))
 		more = pavo_side_visit(qp, side, &cpu, &budget, work);
 	rcu_read_unlock();
 	spin_unlock(&side->lock);
-	pavo_inside_deliver(&budget);
-	if (likely(!parked))
+	pavo_loopback_deliver(&budget);
+	if (likely(!deferred))
 		pavo_rx_free(rx->skb);
 	pavo_cq_raise(cq);
 	smp_mb(); /* as in pavo_side_run() */
@@ -235,7 +236,7 @@ static inline void pavo_side_forget(struct pavo_qp *qp, struct pavo_side *side)
 		pavo_user_waited(qp->user);
 		kfree_skb(skb);
 	}
-	pavo_side_unpark(side);
+	pavo_side_end_deferred(side);
 	side->index = 0;
 }
 

@@ -126,7 +126,7 @@ static u32 count_users(const struct pavo_mcast_group *group,
  */
 static int take_share(struct pavo_mcast_group *group, struct pavo_qp *qp)
 {
-	const kuid_t payer = pavo_user_payer(qp->user);
+	const kuid_t account = pavo_user_account(qp->user);
 	struct pavo_dev *dev = qp->dev;
 	u32 own = count_users(group, qp);
 	int err;
@@ -136,25 +136,25 @@ static int take_share(struct pavo_mcast_group *group, struct pavo_qp *qp)
 	if (qp->user && own >= pavo_share_of(PAVO_MAX_MCAST_QP_ATTACH, -1) &&
 	    !capable(CAP_SYS_RESOURCE))
 		return -EDQUOT;
-	if (!pavo_object_take(dev, PAVO_OBJ_ATTACH, payer))
+	if (!pavo_object_take(dev, PAVO_OBJ_ATTACH, account))
 		return -ENOSPC;
 	if (own)
 		return 0;
-	err = pavo_share_take(&dev->mcast.shares, payer,
+	err = pavo_share_take(&dev->mcast.shares, account,
 			      pavo_share_of(PAVO_MAX_MCAST_GRP, -1));
 	if (err)
-		pavo_object_give(dev, PAVO_OBJ_ATTACH, payer);
+		pavo_object_give(dev, PAVO_OBJ_ATTACH, account);
 	return err;
 }
 
 /* Take back what take_share() counted. @qp is no member any more. */
 static void give_share(struct pavo_mcast_group *group, struct pavo_qp *qp)
 {
-	const kuid_t payer = pavo_user_payer(qp->user);
+	const kuid_t account = pavo_user_account(qp->user);
 
-	pavo_object_give(qp->dev, PAVO_OBJ_ATTACH, payer);
+	pavo_object_give(qp->dev, PAVO_OBJ_ATTACH, account);
 	if (!count_users(group, qp))
-		pavo_share_give(&qp->dev->mcast.shares, payer);
+		pavo_share_give(&qp->dev->mcast.shares, account);
 }
 
 static int add_member(struct pavo_mcast_group *group, struct pavo_qp *qp)

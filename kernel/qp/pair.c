@@ -3,7 +3,7 @@
  * pair.c - queue pairs of this machine that are connected with each other.
  *
  * Two queue pairs are a pair if each names the other as its peer, by addresses and numbers. They
- * exchange late packets (net/late.c), and each of these names its sender in authentic metadata. So
+ * exchange late packets (net/deferred_icrc.c), and each of these names its sender in authentic metadata. So
  * neither takes a packet of this machine from another sender, whose process could be anyone's.
  *
  * A packet that leaves with an ICRC has no metadata: after a loss, or if a device on the path cuts
@@ -146,8 +146,8 @@ static struct pavo_qp *find_sender(const struct pavo_meta *meta)
 }
 
 /* May the attached memory of @qp be read? */
-static bool may_read(const struct pavo_qp *qp, const struct pavo_meta *meta,
-		     u32 psn)
+static bool may_read_attached(const struct pavo_qp *qp,
+			      const struct pavo_meta *meta, u32 psn)
 {
 	return qp && is_owed(qp, psn) &&
 	       pavo_key_means(qp->dev, meta->lkey, meta->token);
@@ -156,7 +156,7 @@ static bool may_read(const struct pavo_qp *qp, const struct pavo_meta *meta,
 bool pavo_attached_stands(const struct pavo_meta *meta, u32 psn)
 {
 	return !(meta->flags & PAVO_META_ATTACHED) ||
-	       may_read(find_sender(meta), meta, psn);
+	       may_read_attached(find_sender(meta), meta, psn);
 }
 
 bool pavo_pair_leaves(const struct pavo_meta *meta, u32 psn)
@@ -168,5 +168,6 @@ bool pavo_pair_leaves(const struct pavo_meta *meta, u32 psn)
 	qp = find_sender(meta);
 	if (qp)
 		pavo_pair_sent_plain(qp);
-	return !(meta->flags & PAVO_META_ATTACHED) || may_read(qp, meta, psn);
+	return !(meta->flags & PAVO_META_ATTACHED) ||
+	       may_read_attached(qp, meta, psn);
 }

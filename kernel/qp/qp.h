@@ -18,7 +18,7 @@
 #include <rdma/ib_verbs.h>
 #include "adapter.h"
 #include "budget.h"
-#include "memory/holder.h"
+#include "memory/key_state.h"
 #include "memory/pd.h"
 #include "net/net.h"
 #include "qp/requester_side.h"
@@ -79,8 +79,8 @@ struct pavo_pair {
  * struct pavo_qp - queue pair.
  * @ib:      the object of rdma core, first
  * @dev:     its adapter
- * @tally:   its counters
- * @holder:  its memory and keys
+ * @stats:   its counters
+ * @key_state:  its memory and keys
  * @send_cq: NULL where the type of QP completes no request
  * @recv_cq: NULL where the type of QP completes no receive
  * @of_send_cq: in the list of @send_cq
@@ -106,8 +106,8 @@ struct pavo_pair {
 struct pavo_qp {
 	struct ib_qp ib;
 	struct pavo_dev *dev;
-	struct pavo_tally tally;
-	struct pavo_holder holder;
+	struct pavo_stats stats;
+	struct pavo_key_state key_state;
 	struct pavo_cq *send_cq;
 	struct pavo_cq *recv_cq;
 	struct list_head of_send_cq;
@@ -195,8 +195,8 @@ static inline u8 pavo_service(const struct pavo_qp *qp)
 
 /* table.c */
 
-/** pavo_qp_number - give @qp a QPN (1 for GSI) and enter it in the table. */
-int pavo_qp_number(struct pavo_qp *qp);
+/** pavo_qp_reserve_qpn - give @qp a QPN (1 for GSI) and enter it in the table. */
+int pavo_qp_reserve_qpn(struct pavo_qp *qp);
 
 /** pavo_qp_forget - no packet or doorbell finds @qp after a grace period. */
 void pavo_qp_forget(struct pavo_qp *qp);
@@ -295,7 +295,7 @@ static inline bool pavo_qp_timer_waits(struct pavo_qp *qp)
 		pavo_budget_add(PAVO_LOOP_TIMERS, 1);
 		return false;
 	}
-	pavo_holder_continue(&qp->holder, smp_processor_id());
+	pavo_key_state_continue(&qp->key_state, smp_processor_id());
 	return true;
 }
 

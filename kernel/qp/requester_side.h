@@ -12,7 +12,7 @@
 #include "requester/multiqueue.h"
 #include "requester/parser.h"
 #include "requester/timer_logic.h"
-#include "turns.h"
+#include "drr.h"
 #include "wire/psn.h"
 
 struct pavo_mmap;
@@ -69,18 +69,18 @@ struct pavo_tx_cursor {
  * @reads_out:  read and atomic requests sent and unanswered
  * @reread:     PSN of the last read request that began inside a chunk; PAVO_PSN_NONE after
  *              progress of UPSN
- * @unasked:    packets sent since the last AckReq
- * @asked:      PSN behind a packet that was sent again only to ask for an ACK; else
+ * @no_ack_req:    packets sent since the last AckReq
+ * @ack_requested:      PSN behind a packet that was sent again only to ask for an ACK; else
  *              PAVO_PSN_NONE
  * @probing:    after a timeout: only the oldest packet is sent, until it is answered
  * @went_back:  the cursor went back to UPSN; it does so once for a UPSN
  * @ready:      sq_psn was taken (RTS reached since RESET)
- * @tell_drained: raise SQ_DRAINED when nothing is under way any more
- * @again:      clone of a packet that was sent again. The two share data until the packet
+ * @notify_drained: raise SQ_DRAINED when nothing is under way any more
+ * @retransmit:      clone of a packet that was sent again. The two share data until the packet
  *              has left the queues of this machine; NULL: none
- * @bundle:     short packets that count as sent, while the owner looks for more
+ * @coalesced:     short packets that count as sent, while the owner looks for more
  * @pause:      time in ns until which nothing is sent, for the interface; 0: none
- * @turn:       its turns and credits (requester/turn.c)
+ * @drr:       its turns and credits (requester/drr_queue.c)
  * @timer:      loss timer and RNR timer
  * @hrtimer:    fires at their deadlines and at the end of @pause
  * @post_lock:  protects posts of kernel consumers
@@ -115,16 +115,16 @@ struct pavo_requester {
 	struct pavo_cwnd cwnd;
 	u32 reads_out;
 	u32 reread;
-	u32 unasked;
-	u32 asked;
+	u32 no_ack_req;
+	u32 ack_requested;
 	bool probing;
 	bool went_back;
 	bool ready;
-	bool tell_drained;
-	struct sk_buff *again;
-	struct pavo_bundle bundle;
+	bool notify_drained;
+	struct sk_buff *retransmit;
+	struct pavo_coalesced coalesced;
 	u64 pause;
-	struct pavo_turn turn;
+	struct pavo_drr_queue drr;
 	struct pavo_timer_state timer;
 	struct hrtimer hrtimer;
 	spinlock_t post_lock; /* posts of kernel consumers */

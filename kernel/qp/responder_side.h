@@ -48,7 +48,7 @@ struct pavo_write_addr {
  * @message:   kind of message in progress: 0, PAVO_KIND_SEND or PAVO_KIND_WRITE
  * @nak_sent:  a sequence error NAK went out for @epsn
  * @established: COMM_EST was raised
- * @last_wqe_told: LAST_WQE_REACHED was raised
+ * @last_wqe_notified: LAST_WQE_REACHED was raised
  * @failing:   a fatal NAK is due. No request is executed any more, and when the NAK
  *             is sent the QP goes to Error
  * @fatal_event: event to raise then
@@ -77,7 +77,7 @@ struct pavo_responder {
 	u8 message;
 	bool nak_sent;
 	bool established;
-	bool last_wqe_told;
+	bool last_wqe_notified;
 	bool failing;
 	enum ib_event_type fatal_event;
 	struct pavo_write_addr write;

@@ -21,7 +21,7 @@
 #include "memory/odp.h"
 #include "memory/rkm.h"
 #include "net/net.h"
-#include "payer.h"
+#include "accounting.h"
 #include "status.h"
 
 /** Packets that may wait for a busy side; more are dropped and counted. */
@@ -49,7 +49,7 @@ enum pavo_stage {
  *           has begun to handle it, and goes on there when @missing or @inval is over
  * @done:    bytes of that stage that have been written
  * @index:   which packet it is, if the first one of @backlog is a bundle
- * @near:    how near the peer is, by the packets that came from it
+ * @backoff:    how near the peer is, by the packets that came from it
  * @mark:    its packets that stay inside, if the peer is in the same namespace
  * @resting: it left work to the QP's work. Softirqs leave more work to that, too
  */
@@ -62,8 +62,8 @@ struct pavo_side {
 	u8 stage;
 	u32 done;
 	u32 index;
-	struct pavo_near near;
-	struct pavo_inside_mark mark;
+	struct pavo_gso_backoff backoff;
+	struct pavo_loopback_mark mark;
 	bool resting;
 };
 
@@ -76,8 +76,8 @@ static inline void pavo_side_init(struct pavo_side *side)
 	side->stage = PAVO_STAGE_BEGIN;
 	side->done = 0;
 	side->index = 0;
-	side->near = (struct pavo_near){};
-	side->mark = (struct pavo_inside_mark){};
+	side->backoff = (struct pavo_gso_backoff){};
+	side->mark = (struct pavo_loopback_mark){};
 	side->resting = false;
 	skb_queue_head_init(&side->backlog);
 }
@@ -119,14 +119,14 @@ static inline bool pavo_side_defer(struct pavo_side *side,
 }
 
 /**
- * pavo_side_park - park the packet in hand.
+ * pavo_side_defer_current - park the packet in hand.
  * @side: the side
  * @stage: where its handling goes on
  *
  * Return: PAVO_ST_WAIT, for the caller to pass on.
  */
-static inline enum pavo_status pavo_side_park(struct pavo_side *side,
-					      enum pavo_stage stage)
+static inline enum pavo_status pavo_side_defer_current(struct pavo_side *side,
+						       enum pavo_stage stage)
 {
 	WRITE_ONCE(side->stage, stage);
 	return PAVO_ST_WAIT;
@@ -140,8 +140,8 @@ static inline void pavo_side_wake(struct pavo_side *side)
 	smp_mb();
 }
 
-/** pavo_side_unpark - the packet in hand is handled, or dropped. */
-static inline void pavo_side_unpark(struct pavo_side *side)
+/** pavo_side_end_deferred - the packet in hand is handled, or dropped. */
+static inline void pavo_side_end_deferred(struct pavo_side *side)
 {
 	if (likely(side->stage == PAVO_STAGE_BEGIN))
 		return;

@@ -13,13 +13,13 @@
  * struct pavo_ah - address handle.
  * @ib:     the object of rdma core, first
  * @charge: paid by the memory cgroup, see pavo_charge()
- * @payer:  user that it counts for
+ * @account:  user that it counts for
  * @av:     address vector, as the segment of a WQE has it
  */
 struct pavo_ah {
 	struct ib_ah ib;
 	void *charge;
-	kuid_t payer;
+	kuid_t account;
 	struct pavo_ud_seg av;
 };
 

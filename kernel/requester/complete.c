@@ -70,8 +70,8 @@ void pavo_complete_acked(struct pavo_qp *qp)
 			return;
 		complete_oldest(qp, PAVO_ST_OK);
 	}
-	if (unlikely(req->tell_drained) && pavo_requester_idle(qp)) {
-		req->tell_drained = false;
+	if (unlikely(req->notify_drained) && pavo_requester_idle(qp)) {
+		req->notify_drained = false;
 		pavo_qp_drained(qp);
 	}
 }

@@ -111,7 +111,7 @@ void pavo_requester_drain(struct pavo_dev *dev, struct pavo_ucontext *uctx)
 		if (qp)
 			pavo_requester_run(qp);
 		rcu_read_unlock();
-		pavo_inside_go_on();
+		pavo_loopback_continue();
 		/* A round may send for a while: let other tasks run. */
 		cond_resched();
 	} while (more && ++rounds < 2 * PAVO_DB_RING_ENTRIES &&
@@ -142,5 +142,5 @@ void pavo_requester_ring(struct pavo_dev *dev, struct pavo_ucontext *uctx,
 		pavo_requester_run(qp);
 	}
 	rcu_read_unlock();
-	pavo_inside_go_on();
+	pavo_loopback_continue();
 }

@@ -8,18 +8,19 @@
  */
 #include "requester_private.h"
 
-static enum pavo_status execute(struct pavo_qp *qp, const struct pavo_swqe *wqe)
+static enum pavo_status execute_local_op(struct pavo_qp *qp,
+					 const struct pavo_swqe *wqe)
 {
 	struct pavo_rkm_request *request = &qp->req.side.inval;
 
 	switch (wqe->op) {
 	case PAVO_WQE_LOCAL_INV:
-		return pavo_key_invalidate_local(&qp->holder, wqe->imm,
+		return pavo_key_invalidate_local(&qp->key_state, wqe->imm,
 						 request);
 	case PAVO_WQE_BIND_MW:
-		return pavo_mw_bind(&qp->holder, wqe->bind, request);
+		return pavo_mw_bind(&qp->key_state, wqe->bind, request);
 	case PAVO_WQE_REG_MR:
-		return pavo_mr_fast_reg(&qp->holder, wqe->bind);
+		return pavo_mr_fast_reg(&qp->key_state, wqe->bind);
 	default:
 		return PAVO_ST_OK;
 	}
@@ -44,7 +45,7 @@ enum pavo_status pavo_local_execute(struct pavo_qp *qp, struct pavo_swqe *wqe)
 		wqe->flags &= ~PAVO_SWQE_WAITS;
 		return PAVO_ST_OK;
 	}
-	status = execute(qp, wqe);
+	status = execute_local_op(qp, wqe);
 	if (status == PAVO_ST_WAIT)
 		wqe->flags |= PAVO_SWQE_WAITS;
 	return status;
@@ -67,7 +68,7 @@ enum pavo_status pavo_local_end_read(struct pavo_qp *qp, struct pavo_swqe *wqe)
 		wqe->flags &= ~(PAVO_SWQE_WAITS | PAVO_SWQE_READ_INV);
 		return PAVO_ST_OK;
 	}
-	status = pavo_key_invalidate_local(&qp->holder, wqe->imm, request);
+	status = pavo_key_invalidate_local(&qp->key_state, wqe->imm, request);
 	if (status == PAVO_ST_WAIT)
 		wqe->flags |= PAVO_SWQE_WAITS;
 	else

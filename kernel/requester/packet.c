@@ -24,60 +24,61 @@ static u8 request_opcode(const struct pavo_swqe *wqe, u32 pkt, u32 span, u32 n)
 	return pkt ? op->middle : op->first;
 }
 
-/* pavo_again_forget - free the clone: there was progress, or the side is reset. */
-void pavo_again_forget(struct pavo_requester *req)
+/* pavo_retransmit_forget - free the clone: there was progress, or the side is reset. */
+void pavo_retransmit_forget(struct pavo_requester *req)
 {
-	if (likely(!req->again))
+	if (likely(!req->retransmit))
 		return;
-	consume_skb(req->again);
-	req->again = NULL;
+	consume_skb(req->retransmit);
+	req->retransmit = NULL;
 }
 
 /*
- * pavo_again_waits - is the packet that was sent again still in a queue of this machine? As
+ * pavo_retransmit_is_queued - is the packet that was sent again still in a queue of this machine? As
  * long as it is, it shares its data with the clone. An skb destructor would not do: a packet
  * may be in a queue when the module is gone.
  */
-bool pavo_again_waits(const struct pavo_requester *req)
+bool pavo_retransmit_is_queued(const struct pavo_requester *req)
 {
-	return req->again && skb_cloned(req->again);
+	return req->retransmit && skb_cloned(req->retransmit);
 }
 
 /* Send a packet that was sent before, and remember the oldest of them that waits. */
-static int send_again(struct pavo_qp *qp, struct pavo_flow *flow,
-		      struct sk_buff *skb, unsigned int pad)
+static int send_retransmit(struct pavo_qp *qp, struct pavo_flow *flow,
+			   struct sk_buff *skb, unsigned int pad)
 {
-	int err = pavo_tx_seal(&qp->tally, flow, skb, pad);
+	int err = pavo_tx_finish_icrc(&qp->stats, flow, skb, pad);
 
 	if (err)
 		return err;
-	if (!pavo_again_waits(&qp->req)) {
-		pavo_again_forget(&qp->req);
-		qp->req.again = skb_clone(skb, GFP_ATOMIC | __GFP_NOWARN);
+	if (!pavo_retransmit_is_queued(&qp->req)) {
+		pavo_retransmit_forget(&qp->req);
+		qp->req.retransmit = skb_clone(skb, GFP_ATOMIC | __GFP_NOWARN);
 	}
 	/* The clone must not hold the route, since it may live long. */
-	if (qp->req.again)
-		skb_dst_drop(qp->req.again);
-	return pavo_tx_sealed(&qp->tally, flow, skb);
+	if (qp->req.retransmit)
+		skb_dst_drop(qp->req.retransmit);
+	return pavo_tx_send_finished(&qp->stats, flow, skb);
 }
 
 /*
- * pavo_request_late - which requests may go without ICRC, and in trains and bundles? One that is
+ * pavo_request_icrc_defer - which requests may go without ICRC, and in trains and bundles? One that is
  * sent again has its ICRC, in case the path takes no late packets; inside there is no path. UC has
  * no trains.
  */
-enum pavo_lateness pavo_request_late(struct pavo_qp *qp, bool again)
+enum pavo_icrc_defer pavo_request_icrc_defer(struct pavo_qp *qp,
+					     bool retransmit)
 {
-	enum pavo_lateness late;
+	enum pavo_icrc_defer defer;
 
-	if (again)
-		return pavo_flow_inside(&qp->flow) ? PAVO_LATE_ALL :
-						     PAVO_LATE_NONE;
-	late = pavo_flow_late(&qp->flow, &qp->req.side.near,
-			      pavo_same_host(qp));
-	if (pavo_is_unreliable(qp) && late != PAVO_LATE_ALL)
-		return PAVO_LATE_NONE;
-	return late;
+	if (retransmit)
+		return pavo_flow_is_loopback(&qp->flow) ? PAVO_ICRC_DEFER_ALL :
+							  PAVO_ICRC_DEFER_NONE;
+	defer = pavo_flow_icrc_defer(&qp->flow, &qp->req.side.backoff,
+				     pavo_same_host(qp));
+	if (pavo_is_unreliable(qp) && defer != PAVO_ICRC_DEFER_ALL)
+		return PAVO_ICRC_DEFER_NONE;
+	return defer;
 }
 
 static enum pavo_status status_of_net(int err)
@@ -121,10 +122,10 @@ static u32 head_bytes(u32 len, bool attach)
  * Make a late packet of headers and payload, and send it. PAVO_ST_FRAGMENTS: the payload of these
  * packets does not fit one.
  */
-static enum pavo_status send_late(struct pavo_qp *qp,
-				  const struct pavo_swqe *wqe,
-				  struct pavo_pkt *pkt,
-				  struct pavo_sgl_pos *pos, u32 len)
+static enum pavo_status send_deferred(struct pavo_qp *qp,
+				      const struct pavo_swqe *wqe,
+				      struct pavo_pkt *pkt,
+				      struct pavo_sgl_pos *pos, u32 len)
 {
 	bool attach = may_attach(qp, &qp->flow, wqe, len);
 	struct pavo_meta meta = pavo_meta_of(qp);
@@ -134,7 +135,7 @@ static enum pavo_status send_late(struct pavo_qp *qp,
 
 	pkt->pad = -len & 3;
 retry:
-	skb = pavo_tx_alloc(&qp->tally, &qp->flow, pkt,
+	skb = pavo_tx_alloc(&qp->stats, &qp->flow, pkt,
 			    head_bytes(len, attach));
 	if (!skb)
 		return PAVO_ST_BUSY;
@@ -153,100 +154,102 @@ retry:
 		return status;
 	}
 	trace_pavo_transmit(qp, pkt, len);
-	return status_of_net(pavo_tx_late(&qp->tally, &qp->flow, skb, pkt,
-					  qp->attr.mtu, &meta));
+	return status_of_net(pavo_tx_send_deferred(&qp->stats, &qp->flow, skb,
+						   pkt, qp->attr.mtu, &meta));
 }
 
 /* Can this packet be in a bundle: it is short and whole, and not alone? */
-static bool fits_bundle(const struct pavo_qp *qp, const struct pavo_swqe *wqe,
-			const struct pavo_pkt *pkt, u32 len)
+static bool may_coalesce(const struct pavo_qp *qp, const struct pavo_swqe *wqe,
+			 const struct pavo_pkt *pkt, u32 len)
 {
 	const struct pavo_requester *req = &qp->req;
 
 	return wqe->npkts == 1 && len <= PAVO_COPYBREAK &&
 	       !(wqe->flags & PAVO_SWQE_DIRECT) &&
-	       (req->bundle.skb || req->head - wqe->number > 1) &&
-	       pavo_bundle_may_have(pkt->opcode);
+	       (req->coalesced.skb || req->head - wqe->number > 1) &&
+	       pavo_coalesced_allowed(pkt->opcode);
 }
 
 /*
- * pavo_bundle_flush - send the packets of the bundle. If the network has no room, go back to the
+ * pavo_coalesced_flush - send the packets of the bundle. If the network has no room, go back to the
  * first of them.
  *
  * Return: as pavo_request_send().
  */
-enum pavo_status pavo_bundle_flush(struct pavo_qp *qp)
+enum pavo_status pavo_coalesced_flush(struct pavo_qp *qp)
 {
 	struct pavo_requester *req = &qp->req;
 	enum pavo_status status;
 	struct pavo_meta meta;
 	int err;
 
-	if (likely(!req->bundle.skb))
+	if (likely(!req->coalesced.skb))
 		return PAVO_ST_OK;
-	if (unlikely(!req->bundle.count)) {
-		kfree_skb(req->bundle.skb);
-		req->bundle.skb = NULL;
+	if (unlikely(!req->coalesced.count)) {
+		kfree_skb(req->coalesced.skb);
+		req->coalesced.skb = NULL;
 		return PAVO_ST_OK;
 	}
 	meta = pavo_meta_of(qp);
-	err = pavo_bundle_send(&qp->tally, &qp->flow, &req->bundle, &meta);
+	err = pavo_coalesced_send(&qp->stats, &qp->flow, &req->coalesced,
+				  &meta);
 	status = status_of_net(err);
 	if (unlikely(status == PAVO_ST_BUSY)) {
 		/* A queue may never have room for a bundle. */
-		pavo_near_lost(&req->side.near, pavo_same_host(qp));
-		pavo_transmit_seek(qp, req->bundle.first);
+		pavo_gso_backoff_lost(&req->side.backoff, pavo_same_host(qp));
+		pavo_transmit_seek(qp, req->coalesced.first);
 	}
 	return status;
 }
 
 /* Make room in the bundle for @len bytes: send it if it is full, begin one. */
-static enum pavo_status make_room(struct pavo_qp *qp,
-				  const struct pavo_swqe *wqe, u32 psn, u32 len)
+static enum pavo_status prepare_coalesced(struct pavo_qp *qp,
+					  const struct pavo_swqe *wqe, u32 psn,
+					  u32 len)
 {
 	struct pavo_requester *req = &qp->req;
-	u32 more = min_t(u32, req->head - wqe->number, PAVO_BUNDLE_PACKETS);
+	u32 more = min_t(u32, req->head - wqe->number, PAVO_COALESCED_PACKETS);
 	enum pavo_status status;
 
-	if (req->bundle.skb && !pavo_bundle_fits(&req->bundle, len)) {
-		status = pavo_bundle_flush(qp);
+	if (req->coalesced.skb && !pavo_coalesced_fits(&req->coalesced, len)) {
+		status = pavo_coalesced_flush(qp);
 		if (status == PAVO_ST_BUSY)
 			return status;
 	}
-	if (req->bundle.skb)
+	if (req->coalesced.skb)
 		return PAVO_ST_OK;
-	if (!pavo_bundle_begin(&qp->tally, &qp->flow, &req->bundle,
-			       min_t(u32, more * len, PAVO_BUNDLE_BYTES)))
+	if (!pavo_coalesced_begin(&qp->stats, &qp->flow, &req->coalesced,
+				  min_t(u32, more * len, PAVO_COALESCED_BYTES)))
 		return PAVO_ST_BUSY;
-	req->bundle.first = psn;
+	req->coalesced.first = psn;
 	return PAVO_ST_OK;
 }
 
 /* Add a packet to the bundle. */
-static enum pavo_status send_in_bundle(struct pavo_qp *qp,
-				       const struct pavo_swqe *wqe,
-				       struct pavo_pkt *pkt,
-				       struct pavo_sgl_pos *pos, u32 len)
+static enum pavo_status coalesce_request(struct pavo_qp *qp,
+					 const struct pavo_swqe *wqe,
+					 struct pavo_pkt *pkt,
+					 struct pavo_sgl_pos *pos, u32 len)
 {
-	struct pavo_bundle *bundle = &qp->req.bundle;
+	struct pavo_coalesced *coalesced = &qp->req.coalesced;
 	unsigned int hdr_len = pavo_op_info(pkt->opcode)->hdr_len;
 	enum pavo_status status;
 	unsigned int begin;
 
 	pkt->pad = -len & 3;
-	status = make_room(qp, wqe, pkt->psn, hdr_len + len + pkt->pad);
+	status = prepare_coalesced(qp, wqe, pkt->psn, hdr_len + len + pkt->pad);
 	if (unlikely(status))
 		return status;
-	begin = bundle->skb->len;
-	pavo_build(skb_put(bundle->skb, hdr_len), pkt);
-	status = pavo_sgl_gather(qp, wqe, pos, len, bundle->skb, false);
+	begin = coalesced->skb->len;
+	pavo_build(skb_put(coalesced->skb, hdr_len), pkt);
+	status = pavo_sgl_gather(qp, wqe, pos, len, coalesced->skb, false);
 	if (unlikely(status)) {
 		*pos = (struct pavo_sgl_pos){};
-		skb_trim(bundle->skb, begin);
+		skb_trim(coalesced->skb, begin);
 		return status;
 	}
-	skb_put_zero(bundle->skb, pkt->pad);
-	bundle->len[bundle->count++] = bundle->skb->len - begin;
+	skb_put_zero(coalesced->skb, pkt->pad);
+	coalesced->len[coalesced->count++] = coalesced->skb->len - begin;
 	trace_pavo_transmit(qp, pkt, len);
 	return PAVO_ST_OK;
 }
@@ -260,7 +263,7 @@ static enum pavo_status send_payload(struct pavo_qp *qp, struct pavo_flow *flow,
 				     const struct pavo_swqe *wqe,
 				     struct pavo_pkt *pkt,
 				     struct pavo_sgl_pos *pos, u32 len,
-				     bool again)
+				     bool retransmit)
 {
 	struct pavo_sgl_pos start = *pos;
 	enum pavo_status status;
@@ -268,10 +271,10 @@ static enum pavo_status send_payload(struct pavo_qp *qp, struct pavo_flow *flow,
 	bool attach;
 	int err;
 
-	attach = !again && may_attach(qp, flow, wqe, len);
+	attach = !retransmit && may_attach(qp, flow, wqe, len);
 	pkt->pad = -len & 3;
 retry:
-	skb = pavo_tx_alloc(&qp->tally, flow, pkt, head_bytes(len, attach));
+	skb = pavo_tx_alloc(&qp->stats, flow, pkt, head_bytes(len, attach));
 	if (!skb)
 		return PAVO_ST_BUSY;
 	status = pavo_sgl_gather(qp, wqe, pos, len, skb, attach);
@@ -286,10 +289,10 @@ retry:
 	}
 	trace_pavo_transmit(qp, pkt, len);
 	pavo_pair_sent_plain(qp);
-	if (unlikely(again))
-		err = send_again(qp, flow, skb, pkt->pad);
+	if (unlikely(retransmit))
+		err = send_retransmit(qp, flow, skb, pkt->pad);
 	else
-		err = pavo_tx_send(&qp->tally, flow, skb, pkt->pad);
+		err = pavo_tx_send(&qp->stats, flow, skb, pkt->pad);
 	return status_of_net(err);
 }
 
@@ -337,14 +340,14 @@ static void fill_request(const struct pavo_qp *qp, const struct pavo_swqe *wqe,
  * @pkt:   its index in the message (reads: in the response)
  * @pos:   place of its payload; moved behind it
  * @npkts: packets of a train, or 1; reads: response packets that this request asks for
- * @again: it was sent before
+ * @retransmit: it was sent before
  *
  * Return: PAVO_ST_OK, PAVO_ST_LOST, PAVO_ST_BUSY, PAVO_ST_WAIT; why its memory may not be read;
  * PAVO_ST_FRAGMENTS: these packets are to be sent one by one.
  */
 enum pavo_status pavo_request_send(struct pavo_qp *qp, struct pavo_swqe *wqe,
 				   u32 pkt, struct pavo_sgl_pos *pos, u32 npkts,
-				   bool ack_req, bool again)
+				   bool ack_req, bool retransmit)
 {
 	u32 mtu = qp->attr.mtu, done = pkt * mtu;
 	bool brings = pavo_op_brings(wqe->op);
@@ -352,7 +355,7 @@ enum pavo_status pavo_request_send(struct pavo_qp *qp, struct pavo_swqe *wqe,
 	u32 len = min(span * mtu, wqe->length - done);
 	struct pavo_pkt p pavo_uncleared;
 	enum pavo_status status;
-	enum pavo_lateness late;
+	enum pavo_icrc_defer defer;
 
 	fill_request(qp, wqe, pkt, span, &p);
 	p.ack_req = ack_req;
@@ -363,17 +366,17 @@ enum pavo_status pavo_request_send(struct pavo_qp *qp, struct pavo_swqe *wqe,
 			p.dma_len = min(wqe->length - done, npkts * mtu);
 		}
 	}
-	late = pavo_request_late(qp, again);
-	if (late && fits_bundle(qp, wqe, &p, len))
-		return send_in_bundle(qp, wqe, &p, pos, len);
-	status = pavo_bundle_flush(qp);
+	defer = pavo_request_icrc_defer(qp, retransmit);
+	if (defer && may_coalesce(qp, wqe, &p, len))
+		return coalesce_request(qp, wqe, &p, pos, len);
+	status = pavo_coalesced_flush(qp);
 	if (unlikely(status == PAVO_ST_BUSY))
 		return status;
-	if (late == PAVO_LATE_ALL || (late && span > 1))
-		return send_late(qp, wqe, &p, pos, len);
+	if (defer == PAVO_ICRC_DEFER_ALL || (defer && span > 1))
+		return send_deferred(qp, wqe, &p, pos, len);
 	if (span > 1)
 		return PAVO_ST_FRAGMENTS;
-	return send_payload(qp, &qp->flow, wqe, &p, pos, len, again);
+	return send_payload(qp, &qp->flow, wqe, &p, pos, len, retransmit);
 }
 
 static void fill_ah(const struct pavo_ud_seg *av, struct rdma_ah_attr *ah)

@@ -14,7 +14,7 @@ struct seg_reader {
 	u32 left;
 };
 
-static const void *take(struct seg_reader *r, u32 size)
+static const void *take_segment(struct seg_reader *r, u32 size)
 {
 	const u8 *seg = r->pos;
 
@@ -79,7 +79,7 @@ static enum pavo_status parse_payload(struct pavo_swqe *wqe,
 /* Parse a UDSeg. A QPN beyond 24 bits would be cut short, and name another queue pair. */
 static enum pavo_status parse_ud(struct pavo_swqe *wqe, struct seg_reader *r)
 {
-	const struct pavo_ud_seg *seg = take(r, sizeof(*seg));
+	const struct pavo_ud_seg *seg = take_segment(r, sizeof(*seg));
 	u8 reserved = 0;
 	u32 i;
 
@@ -98,7 +98,7 @@ static enum pavo_status parse_ud(struct pavo_swqe *wqe, struct seg_reader *r)
 
 static enum pavo_status parse_xrc(struct pavo_swqe *wqe, struct seg_reader *r)
 {
-	const struct pavo_xrc_seg *seg = take(r, sizeof(*seg));
+	const struct pavo_xrc_seg *seg = take_segment(r, sizeof(*seg));
 
 	if (!seg || seg->srqn >> 24 || seg->reserved[0] || seg->reserved[1] ||
 	    seg->reserved[2])
@@ -111,7 +111,7 @@ static enum pavo_status parse_xrc(struct pavo_swqe *wqe, struct seg_reader *r)
 static enum pavo_status parse_ext_atomic(struct pavo_swqe *wqe,
 					 struct seg_reader *r)
 {
-	const struct pavo_ext_atomic_seg *seg = take(r, sizeof(*seg));
+	const struct pavo_ext_atomic_seg *seg = take_segment(r, sizeof(*seg));
 
 	if (!seg)
 		return PAVO_ST_WQE_SEGMENT;
@@ -130,7 +130,7 @@ static enum pavo_status parse_ext_atomic(struct pavo_swqe *wqe,
 
 static enum pavo_status parse_imm64(struct pavo_swqe *wqe, struct seg_reader *r)
 {
-	const struct pavo_imm64_seg *seg = take(r, sizeof(*seg));
+	const struct pavo_imm64_seg *seg = take_segment(r, sizeof(*seg));
 
 	if (!seg || seg->reserved || r->left)
 		return PAVO_ST_WQE_SEGMENT;
@@ -150,7 +150,7 @@ static enum pavo_status parse_remote(struct pavo_swqe *wqe,
 
 	if (!(segments & PAVO_SEG_RADDR))
 		return PAVO_ST_OK;
-	*raddr = take(r, sizeof(**raddr));
+	*raddr = take_segment(r, sizeof(**raddr));
 	if (!*raddr)
 		return PAVO_ST_WQE_SEGMENT;
 	wqe->raddr = (*raddr)->va;
@@ -159,7 +159,7 @@ static enum pavo_status parse_remote(struct pavo_swqe *wqe,
 		return parse_ext_atomic(wqe, r);
 	if (!(segments & PAVO_SEG_ATOMIC))
 		return PAVO_ST_OK;
-	atomic = take(r, sizeof(*atomic));
+	atomic = take_segment(r, sizeof(*atomic));
 	if (!atomic)
 		return PAVO_ST_WQE_SEGMENT;
 	wqe->swap_add = atomic->swap_add;
@@ -173,7 +173,7 @@ static enum pavo_status parse_remote(struct pavo_swqe *wqe,
 static enum pavo_status parse_local(struct pavo_swqe *wqe, struct seg_reader *r)
 {
 	if (pavo_op(wqe->op)->segments & PAVO_SEG_BIND) {
-		wqe->bind = take(r, sizeof(*wqe->bind));
+		wqe->bind = take_segment(r, sizeof(*wqe->bind));
 		if (!wqe->bind)
 			return PAVO_ST_WQE_SEGMENT;
 	}

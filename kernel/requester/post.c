@@ -135,7 +135,7 @@ static int put_wqe(struct pavo_qp *qp, void *slot, const struct ib_send_wr *wr,
 	return (void *)seg - slot;
 }
 
-static int post_one(struct pavo_qp *qp, const struct ib_send_wr *wr)
+static int post_send_wr(struct pavo_qp *qp, const struct ib_send_wr *wr)
 {
 	struct pavo_requester *req = &qp->req;
 	u32 index = req->posted & (req->count - 1);
@@ -177,7 +177,7 @@ int pavo_requester_post(struct pavo_qp *qp, const struct ib_send_wr *wr,
 	}
 	spin_lock_irqsave(&req->post_lock, flags);
 	for (; wr; wr = wr->next) {
-		err = post_one(qp, wr);
+		err = post_send_wr(qp, wr);
 		if (err) {
 			*bad_wr = wr;
 			break;
@@ -194,6 +194,6 @@ int pavo_requester_post(struct pavo_qp *qp, const struct ib_send_wr *wr,
 	else if (pavo_qp_state(qp) >= IB_QPS_SQE)
 		pavo_qp_end(qp);
 	else
-		queue_work(qp->dev->wq, &qp->holder.work);
+		queue_work(qp->dev->wq, &qp->key_state.work);
 	return err;
 }

@@ -81,7 +81,7 @@ int pavo_requester_init(struct pavo_qp *qp, struct pavo_mmap_info *info)
 	spin_lock_init(&req->db_lock);
 	spin_lock_init(&req->post_lock);
 	pavo_timers_init(qp);
-	pavo_turn_init(&req->turn, READ_ONCE(qp->dev->turns.quantum));
+	pavo_drr_queue_init(&req->drr, READ_ONCE(qp->dev->drr.quantum));
 	req->count = roundup_pow_of_two(max(qp->cap.max_send_wr, 1u));
 	req->wqe_size = slot_size(qp);
 	qp->cap.max_send_wr = req->count;
@@ -110,7 +110,7 @@ void pavo_requester_destroy(struct pavo_qp *qp)
 
 	hrtimer_cancel(&req->hrtimer);
 	pavo_side_forget(qp, &req->side);
-	pavo_again_forget(req);
+	pavo_retransmit_forget(req);
 	kvfree(req->doorbells);
 	kvfree(req->wqes);
 	kvfree(req->wr_id);
@@ -144,11 +144,11 @@ void pavo_requester_reset(struct pavo_qp *qp)
 
 	release_direct(qp);
 	pavo_side_forget(qp, &req->side);
-	pavo_again_forget(req);
-	if (unlikely(req->turn.touched))
-		pavo_turn_leave(qp);
+	pavo_retransmit_forget(req);
+	if (unlikely(req->drr.touched))
+		pavo_qp_drr_leave(qp);
 	req->side.pending = 0;
-	req->side.near = (struct pavo_near){};
+	req->side.backoff = (struct pavo_gso_backoff){};
 	req->db_head = 0;
 	req->db_tail = 0;
 	req->in_chain = false;
@@ -165,12 +165,12 @@ void pavo_requester_reset(struct pavo_qp *qp)
 	pavo_cwnd_init(&req->cwnd);
 	req->reads_out = 0;
 	req->reread = PAVO_PSN_NONE;
-	req->unasked = 0;
-	req->asked = PAVO_PSN_NONE;
+	req->no_ack_req = 0;
+	req->ack_requested = PAVO_PSN_NONE;
 	req->probing = false;
 	req->went_back = false;
 	req->ready = false;
-	req->tell_drained = false;
+	req->notify_drained = false;
 	req->pause = 0;
 	req->posted = 0;
 	pavo_timer_init(&req->timer, 0, 0, 0);
@@ -186,10 +186,10 @@ void pavo_requester_ready(struct pavo_qp *qp)
 		req->sent = qp->attr.sq_psn;
 		req->ready = true;
 	}
-	pavo_requester_patience(qp);
+	pavo_requester_set_timeouts(qp);
 }
 
-void pavo_requester_patience(struct pavo_qp *qp)
+void pavo_requester_set_timeouts(struct pavo_qp *qp)
 {
 	struct pavo_requester *req = &qp->req;
 
@@ -213,13 +213,13 @@ static bool has_more(const struct pavo_requester *req)
 }
 
 /* Parse WQEs, send and complete, until nothing moves or the budget is used up. */
-static unsigned int advance(struct pavo_qp *qp, unsigned int budget)
+static unsigned int advance_requester(struct pavo_qp *qp, unsigned int budget)
 {
 	struct pavo_requester *req = &qp->req;
 	unsigned int before;
 
 	/* With nothing posted and nothing outstanding there is nothing to look at. */
-	if (req->tail == req->head && !has_more(req) && !req->tell_drained)
+	if (req->tail == req->head && !has_more(req) && !req->notify_drained)
 		return budget;
 	do {
 		before = budget;
@@ -249,12 +249,12 @@ static void take_pending(struct pavo_qp *qp)
 }
 
 /* The visit is over. @more: there is more to do than its budget. */
-static void end_turn(struct pavo_qp *qp, bool more)
+static void end_drr_round(struct pavo_qp *qp, bool more)
 {
 	if (pavo_qp_state(qp) >= IB_QPS_SQE)
-		pavo_turn_leave(qp);
+		pavo_qp_drr_leave(qp);
 	else
-		pavo_turn_end(qp, more);
+		pavo_qp_drr_end(qp, more);
 }
 
 /*
@@ -269,7 +269,7 @@ static bool visit_requester(struct pavo_qp *qp, struct pavo_budget *slice)
 	unsigned int most, budget;
 	int state;
 
-	most = min_t(unsigned int, READ_ONCE(qp->dev->turns.quantum),
+	most = min_t(unsigned int, READ_ONCE(qp->dev->drr.quantum),
 		     max(slice->packets, 0));
 	budget = most;
 
@@ -280,9 +280,9 @@ static bool visit_requester(struct pavo_qp *qp, struct pavo_budget *slice)
 	if (state >= IB_QPS_SQE)
 		budget = pavo_complete_flush(qp, budget);
 	else if (req->ready)
-		budget = advance(qp, budget);
-	if (unlikely(req->turn.touched))
-		end_turn(qp, !budget);
+		budget = advance_requester(qp, budget);
+	if (unlikely(req->drr.touched))
+		end_drr_round(qp, !budget);
 	pavo_timers_arm(qp);
 	pavo_budget_spend(slice, most - budget, 0);
 	return !budget;
@@ -294,14 +294,14 @@ static const struct pavo_side_work work = {
 	.loop = PAVO_LOOP_REQUESTER,
 };
 
-static void run(struct pavo_qp *qp)
+static void run_requester(struct pavo_qp *qp)
 {
 	pavo_side_run(qp, &qp->req.side, qp->send_cq, &work);
 }
 
 void pavo_requester_run(struct pavo_qp *qp)
 {
-	run(qp);
+	run_requester(qp);
 	if (unlikely(pavo_qp_state(qp) == IB_QPS_ERR))
 		pavo_responder_end(qp);
 }
@@ -317,5 +317,5 @@ void pavo_requester_receive(struct pavo_qp *qp, struct pavo_rx *rx)
 void pavo_requester_end(struct pavo_qp *qp)
 {
 	if (test_bit(PAVO_REQ_FLUSH, &qp->req.side.pending))
-		run(qp);
+		run_requester(qp);
 }

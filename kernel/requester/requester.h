@@ -39,8 +39,8 @@ void pavo_requester_reset(struct pavo_qp *qp);
 /** pavo_requester_ready - the QP enters RTS: take sq_psn, timeout and retry counts. */
 void pavo_requester_ready(struct pavo_qp *qp);
 
-/** pavo_requester_patience - take timeout and retry counts; side locked. */
-void pavo_requester_patience(struct pavo_qp *qp);
+/** pavo_requester_set_timeouts - take timeout and retry counts; side locked. */
+void pavo_requester_set_timeouts(struct pavo_qp *qp);
 
 /**
  * pavo_requester_recover - the QP leaves SQE: flush all WQEs that were posted up to
@@ -75,14 +75,14 @@ bool pavo_requester_takes(struct pavo_dev *dev, struct pavo_ucontext *uctx,
 void pavo_requester_ring(struct pavo_dev *dev, struct pavo_ucontext *uctx,
 			 u64 doorbell);
 
-/** pavo_turn_begin - the work of @qp runs: if it was called, its turn begins. */
-void pavo_turn_begin(struct pavo_qp *qp);
+/** pavo_qp_drr_begin - the work of @qp runs: if it was called, its turn begins. */
+void pavo_qp_drr_begin(struct pavo_qp *qp);
 
 /**
- * pavo_turns_changed - run queue pairs that waited by the policy of before. Process context.
+ * pavo_qp_drr_changed - run queue pairs that waited by the policy of before. Process context.
  * @dev: the adapter, whose turns were changed
  */
-void pavo_turns_changed(struct pavo_dev *dev);
+void pavo_qp_drr_changed(struct pavo_dev *dev);
 
 /** pavo_requester_post - ib_post_send of kernel consumers. */
 int pavo_requester_post(struct pavo_qp *qp, const struct ib_send_wr *wr,

@@ -79,33 +79,35 @@ enum pavo_status pavo_sgl_store(struct pavo_qp *qp, const struct pavo_swqe *wqe,
 unsigned int pavo_transmit(struct pavo_qp *qp, unsigned int budget);
 void pavo_transmit_seek(struct pavo_qp *qp, u32 psn);
 
-/* turn.c */
+/* drr_queue.c */
 
 /*
- * pavo_turn_take - ask for leave to send @want packets, or one read or atomic. Return: how many
+ * pavo_qp_drr_take - ask for leave to send @want packets, or one read or atomic. Return: how many
  * may be sent; 0: the queue pair waits in a line, and is run when it is called.
  */
-u32 pavo_turn_take(struct pavo_qp *qp, enum pavo_pool pool, u32 want, u8 level);
-/* pavo_turn_settle - give back the credits of what was answered. */
-void pavo_turn_settle(struct pavo_qp *qp);
-/* pavo_turn_end - the same at the end of a visit; @more: it goes on in the work of the QP. */
-void pavo_turn_end(struct pavo_qp *qp, bool more);
-/* pavo_turn_leave - the queue pair is reset or in Error: nothing of it is outstanding. */
-void pavo_turn_leave(struct pavo_qp *qp);
+u32 pavo_qp_drr_take(struct pavo_qp *qp, enum pavo_pool pool, u32 want,
+		     u8 level);
+/* pavo_qp_drr_settle - give back the credits of what was answered. */
+void pavo_qp_drr_settle(struct pavo_qp *qp);
+/* pavo_qp_drr_end - the same at the end of a visit; @more: it goes on in the work of the QP. */
+void pavo_qp_drr_end(struct pavo_qp *qp, bool more);
+/* pavo_qp_drr_leave - the queue pair is reset or in Error: nothing of it is outstanding. */
+void pavo_qp_drr_leave(struct pavo_qp *qp);
 
 /* local.c */
 enum pavo_status pavo_local_execute(struct pavo_qp *qp, struct pavo_swqe *wqe);
 enum pavo_status pavo_local_end_read(struct pavo_qp *qp, struct pavo_swqe *wqe);
 
 /* packet.c */
-enum pavo_status pavo_bundle_flush(struct pavo_qp *qp);
+enum pavo_status pavo_coalesced_flush(struct pavo_qp *qp);
 enum pavo_status pavo_request_send(struct pavo_qp *qp, struct pavo_swqe *wqe,
 				   u32 pkt, struct pavo_sgl_pos *pos, u32 npkts,
-				   bool ack_req, bool again);
+				   bool ack_req, bool retransmit);
 enum pavo_status pavo_datagram_send(struct pavo_qp *qp, struct pavo_swqe *wqe);
-enum pavo_lateness pavo_request_late(struct pavo_qp *qp, bool again);
-void pavo_again_forget(struct pavo_requester *req);
-bool pavo_again_waits(const struct pavo_requester *req);
+enum pavo_icrc_defer pavo_request_icrc_defer(struct pavo_qp *qp,
+					     bool retransmit);
+void pavo_retransmit_forget(struct pavo_requester *req);
+bool pavo_retransmit_is_queued(const struct pavo_requester *req);
 
 /* response.c */
 enum pavo_status pavo_requester_handle(struct pavo_qp *qp, struct pavo_rx *rx);

@@ -11,7 +11,7 @@
 #include "pavo_trace.h"
 
 /* All packets before PSN @until are done. */
-static void release(struct pavo_qp *qp, u32 until)
+static void release_until(struct pavo_qp *qp, u32 until)
 {
 	struct pavo_requester *req = &qp->req;
 
@@ -22,10 +22,10 @@ static void release(struct pavo_qp *qp, u32 until)
 	pavo_mq_release(&req->outstanding.sends, until);
 	pavo_mq_release(&req->outstanding.reads, until);
 	req->reread = PAVO_PSN_NONE;
-	req->asked = PAVO_PSN_NONE;
+	req->ack_requested = PAVO_PSN_NONE;
 	req->probing = false;
 	req->went_back = false;
-	pavo_again_forget(req);
+	pavo_retransmit_forget(req);
 	/* With nothing outstanding the time does not matter: the loss timer stops. */
 	pavo_timer_restart(&req->timer,
 			   until == req->sent ? 0 : ktime_get_ns());
@@ -41,14 +41,14 @@ static void release(struct pavo_qp *qp, u32 until)
 /*
  * Send again from UPSN, once for a gap. Later responses may report the same gap and do not
  * start that anew. If the new attempt is lost, the loss timer expires; without a set value it
- * runs after a repeated report (pavo_timer_told_again()).
+ * runs after a repeated report (pavo_timer_gap_repeated()).
  */
 static void go_back(struct pavo_qp *qp)
 {
 	struct pavo_requester *req = &qp->req;
 
 	if (req->went_back) {
-		pavo_timer_told_again(&req->timer, ktime_get_ns());
+		pavo_timer_gap_repeated(&req->timer, ktime_get_ns());
 		return;
 	}
 	if (!pavo_timer_retry(&req->timer, ktime_get_ns())) {
@@ -67,7 +67,7 @@ static void go_back(struct pavo_qp *qp)
  * Count a response to no outstanding request. Old ones are normal after sending again; those
  * ahead of all requests are not.
  */
-static void count_unasked(struct pavo_qp *qp, u32 rpsn)
+static void count_stray_response(struct pavo_qp *qp, u32 rpsn)
 {
 	if (pavo_psn_diff(rpsn, qp->req.upsn) < 0)
 		pavo_count(qp, rx_drop_old_response);
@@ -76,7 +76,7 @@ static void count_unasked(struct pavo_qp *qp, u32 rpsn)
 }
 
 /* Act on an ACK of @rpsn; false if a lost read response stopped it. */
-static bool acknowledge(struct pavo_qp *qp, u32 rpsn)
+static bool acknowledge_psn(struct pavo_qp *qp, u32 rpsn)
 {
 	struct pavo_requester *req = &qp->req;
 	u32 until;
@@ -84,15 +84,15 @@ static bool acknowledge(struct pavo_qp *qp, u32 rpsn)
 	switch (pavo_multiqueue_ack(&req->outstanding, req->upsn, req->sent,
 				    rpsn, &until)) {
 	case PAVO_ACK_RELEASE:
-		release(qp, until);
+		release_until(qp, until);
 		return true;
 	case PAVO_ACK_READ_LOST:
 		pavo_count(qp, rx_implied_nak);
-		release(qp, until);
+		release_until(qp, until);
 		go_back(qp);
 		return false;
 	default:
-		count_unasked(qp, rpsn);
+		count_stray_response(qp, rpsn);
 		return false;
 	}
 }
@@ -150,12 +150,12 @@ static void handle_nak(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 
 	if (pavo_psn_diff(pkt->psn, req->upsn) < 0 ||
 	    pavo_psn_diff(pkt->psn, req->sent) >= 0) {
-		count_unasked(qp, pkt->psn);
+		count_stray_response(qp, pkt->psn);
 		return;
 	}
 	bool rnr = (pkt->syndrome & PAVO_AETH_CLASS) == PAVO_AETH_RNR;
 	bool lost = pkt->psn != req->upsn &&
-		    !acknowledge(qp, pavo_psn_add(pkt->psn, -1));
+		    !acknowledge_psn(qp, pavo_psn_add(pkt->psn, -1));
 
 	/*
 	 * If a read's response was lost and a request behind it got an RNR NAK, both wait for
@@ -173,7 +173,7 @@ static void handle_ack(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 	switch (pkt->syndrome & PAVO_AETH_CLASS) {
 	case PAVO_AETH_ACK:
 		pavo_count_bh(qp, rx_acks);
-		acknowledge(qp, pkt->psn);
+		acknowledge_psn(qp, pkt->psn);
 		break;
 	case PAVO_AETH_RNR:
 		handle_nak(qp, pkt);
@@ -290,14 +290,14 @@ static enum pavo_status take_response(struct pavo_qp *qp, struct pavo_rx *rx)
 	else
 		status = take_read_data(qp, wqe, n, rx);
 	if (status == PAVO_ST_WAIT)
-		return pavo_side_park(&req->side, PAVO_STAGE_DATA);
+		return pavo_side_defer_current(&req->side, PAVO_STAGE_DATA);
 	if (status) {
 		pavo_complete_fatal(qp, rx->pkt.psn, status);
 		return status;
 	}
 	if (req->reads_out && pavo_read_chunk_ends(wqe, n + rx->pkt.npkts))
 		req->reads_out--;
-	release(qp, pavo_psn_add(rx->pkt.psn, rx->pkt.npkts));
+	release_until(qp, pavo_psn_add(rx->pkt.psn, rx->pkt.npkts));
 	return PAVO_ST_OK;
 }
 
@@ -310,11 +310,11 @@ static enum pavo_status handle_response(struct pavo_qp *qp, struct pavo_rx *rx)
 					 req->sent, rx->pkt.psn, &until)) {
 	case PAVO_ACK_RELEASE:
 		/* The response acknowledges the sends and writes before it. */
-		release(qp, until);
+		release_until(qp, until);
 		return take_response(qp, rx);
 	case PAVO_ACK_READ_LOST:
 		pavo_count(qp, rx_implied_nak);
-		release(qp, until);
+		release_until(qp, until);
 		go_back(qp);
 		break;
 	default:
@@ -339,7 +339,7 @@ enum pavo_status pavo_requester_handle(struct pavo_qp *qp, struct pavo_rx *rx)
 	int state = pavo_qp_state(qp);
 
 	pavo_timer_answered(&qp->req.timer);
-	pavo_near_seen(&qp->req.side.near);
+	pavo_gso_backoff_seen(&qp->req.side.backoff);
 	pavo_rx_skip(rx, qp->req.upsn);
 	if (!qp->req.ready || (state != IB_QPS_RTS && state != IB_QPS_SQD))
 		pavo_count(qp, rx_drop_state);
@@ -361,13 +361,13 @@ void pavo_requester_timeout(struct pavo_qp *qp)
 {
 	struct pavo_requester *req = &qp->req;
 
-	if (pavo_again_waits(req) &&
+	if (pavo_retransmit_is_queued(req) &&
 	    pavo_timer_put_off(&req->timer, ktime_get_ns())) {
 		pavo_count(qp, loss_timer_put_off);
 		return;
 	}
 	pavo_count(qp, loss_timer_expired);
-	pavo_near_lost(&req->side.near, pavo_same_host(qp));
+	pavo_gso_backoff_lost(&req->side.backoff, pavo_same_host(qp));
 	req->went_back = false;
 	go_back(qp);
 	req->probing = req->went_back && req->timer.timeout;

@@ -39,7 +39,8 @@ static bool next_link(struct pavo_requester *req, u64 *db)
  * Note the next link of the chain. The end comes at the latest after as many WQEs as the ring
  * has WQE slots, so a chain in a circle ends, too.
  */
-static void follow(struct pavo_requester *req, const struct pavo_swqe *wqe)
+static void follow_chain(struct pavo_requester *req,
+			 const struct pavo_swqe *wqe)
 {
 	req->in_chain = pavo_db_size(wqe->next) && ++req->chained < req->count;
 	req->chain = wqe->next;
@@ -118,7 +119,7 @@ static void take_wqe(struct pavo_qp *qp, u64 db)
 	if (qp->sq_sig_all)
 		wqe->flags |= PAVO_WQE_SIGNALED;
 	trace_pavo_post(qp, wqe);
-	follow(req, wqe);
+	follow_chain(req, wqe);
 	req->head++;
 }
 

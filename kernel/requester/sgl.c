@@ -13,11 +13,11 @@
  * Find the next piece of at most @len bytes that lies in one entry: its region,
  * address and length. The caller moves @pos behind it.
  */
-static enum pavo_status next_piece(struct pavo_qp *qp,
-				   const struct pavo_swqe *wqe,
-				   struct pavo_sgl_pos *pos, u32 *len,
-				   int access, u64 *va,
-				   struct pavo_region **region)
+static enum pavo_status next_sge_piece(struct pavo_qp *qp,
+				       const struct pavo_swqe *wqe,
+				       struct pavo_sgl_pos *pos, u32 *len,
+				       int access, u64 *va,
+				       struct pavo_region **region)
 {
 	const struct pavo_data_seg *sge;
 	enum pavo_status status;
@@ -32,11 +32,11 @@ static enum pavo_status next_piece(struct pavo_qp *qp,
 	sge = &wqe->sge[pos->sge];
 	*len = min(*len, sge->byte_count - pos->off);
 	*va = sge->va + pos->off;
-	status = pavo_xlate(qp->dev, qp->holder.pd, sge->lkey, *va, *len,
+	status = pavo_xlate(qp->dev, qp->key_state.pd, sge->lkey, *va, *len,
 			    access, region);
 	if (unlikely(status == PAVO_ST_FAULT))
-		return pavo_fault_ask(&qp->holder, &qp->req.side.missing,
-				      *region, *va, *len, access);
+		return pavo_fault_request(&qp->key_state, &qp->req.side.missing,
+					  *region, *va, *len, access);
 	return status;
 }
 
@@ -79,8 +79,8 @@ enum pavo_status pavo_sgl_check(struct pavo_qp *qp, struct pavo_swqe *wqe)
 	for (i = 0; i < wqe->num_sge; i++) {
 		const struct pavo_data_seg *sge = &wqe->sge[i];
 
-		status = pavo_check(qp->dev, qp->holder.pd, sge->lkey, sge->va,
-				    sge->byte_count, access, &region);
+		status = pavo_check(qp->dev, qp->key_state.pd, sge->lkey,
+				    sge->va, sge->byte_count, access, &region);
 		if (status)
 			return status;
 		if (unlikely(is_direct(region)))
@@ -95,7 +95,7 @@ static const struct pavo_region *find_direct(struct pavo_qp *qp,
 {
 	struct pavo_region *region;
 
-	if (pavo_check(qp->dev, qp->holder.pd, sge->lkey, sge->va,
+	if (pavo_check(qp->dev, qp->key_state.pd, sge->lkey, sge->va,
 		       sge->byte_count, 0, &region))
 		return NULL;
 	return is_direct(region) ? region : NULL;
@@ -106,7 +106,7 @@ static struct pavo_direct_user user_of(struct pavo_qp *qp,
 				       const struct pavo_swqe *wqe, u32 entry)
 {
 	return (struct pavo_direct_user){
-		.holder = &qp->holder,
+		.key_state = &qp->key_state,
 		.wqe = wqe->number,
 		.claimed = entry < wqe->claimed,
 	};
@@ -173,7 +173,7 @@ static enum pavo_status attach_entries(struct pavo_qp *qp,
 
 	for (; len; len -= n) {
 		n = len;
-		status = next_piece(qp, wqe, pos, &n, 0, &va, &region);
+		status = next_sge_piece(qp, wqe, pos, &n, 0, &va, &region);
 		if (status)
 			return status;
 		if (!pavo_payload_attach(region, va, skb, n))
@@ -184,10 +184,9 @@ static enum pavo_status attach_entries(struct pavo_qp *qp,
 }
 
 /* Copy the next @len bytes of the WQE, inline data or entries, to @room. */
-static enum pavo_status copy_entries(struct pavo_qp *qp,
-				     const struct pavo_swqe *wqe,
-				     struct pavo_sgl_pos *pos, u32 len,
-				     u8 *room)
+static enum pavo_status copy_sges(struct pavo_qp *qp,
+				  const struct pavo_swqe *wqe,
+				  struct pavo_sgl_pos *pos, u32 len, u8 *room)
 {
 	struct pavo_region *region;
 	enum pavo_status status;
@@ -201,11 +200,11 @@ static enum pavo_status copy_entries(struct pavo_qp *qp,
 	}
 	for (; len; len -= n, room += n) {
 		n = len;
-		status = next_piece(qp, wqe, pos, &n, 0, &va, &region);
+		status = next_sge_piece(qp, wqe, pos, &n, 0, &va, &region);
 		if (status)
 			return status;
 		if (unlikely(is_direct(region)))
-			pavo_tally_add(&qp->tally, direct_copied, n);
+			pavo_stats_add(&qp->stats, direct_copied, n);
 		pavo_region_read(region, va, room, n);
 		pos->off += n;
 	}
@@ -235,7 +234,7 @@ enum pavo_status pavo_sgl_gather(struct pavo_qp *qp,
 		room = pavo_tx_put(skb, n);
 		if (unlikely(!room))
 			return PAVO_ST_FRAGMENTS;
-		status = copy_entries(qp, wqe, pos, n, room);
+		status = copy_sges(qp, wqe, pos, n, room);
 		if (status)
 			return status;
 	}
@@ -264,7 +263,7 @@ enum pavo_status pavo_sgl_attach(struct pavo_qp *qp,
 		return PAVO_ST_FRAGMENTS;
 	for (left = len; left; left -= n) {
 		n = left;
-		status = next_piece(qp, wqe, pos, &n, 0, &va, &region);
+		status = next_sge_piece(qp, wqe, pos, &n, 0, &va, &region);
 		if (status)
 			return status;
 		lkey = wqe->sge[pos->sge].lkey;
@@ -315,7 +314,7 @@ static enum pavo_status check_drained(struct pavo_qp *qp,
 	struct pavo_region *region;
 	enum pavo_status status;
 
-	status = pavo_check(qp->dev, qp->holder.pd, sge->lkey, sge->va,
+	status = pavo_check(qp->dev, qp->key_state.pd, sge->lkey, sge->va,
 			    sge->byte_count, 0, &region);
 	if (status || !is_direct(region))
 		return status;
@@ -339,8 +338,8 @@ enum pavo_status pavo_sgl_scatter(struct pavo_qp *qp,
 
 	for (; done < len; done += n) {
 		n = len - done;
-		status = next_piece(qp, wqe, pos, &n, IB_ACCESS_LOCAL_WRITE,
-				    &va, &region);
+		status = next_sge_piece(qp, wqe, pos, &n, IB_ACCESS_LOCAL_WRITE,
+					&va, &region);
 		if (!status && unlikely(is_direct(region))) {
 			const struct pavo_direct_user user =
 				user_of(qp, wqe, pos->sge);
@@ -378,8 +377,8 @@ enum pavo_status pavo_sgl_store(struct pavo_qp *qp, const struct pavo_swqe *wqe,
 
 	for (; len; len -= n, data += n) {
 		n = len;
-		status = next_piece(qp, wqe, &pos, &n, IB_ACCESS_LOCAL_WRITE,
-				    &va, &region);
+		status = next_sge_piece(qp, wqe, &pos, &n,
+					IB_ACCESS_LOCAL_WRITE, &va, &region);
 		if (status)
 			return status;
 		pavo_region_write(region, va, data, n);

@@ -24,7 +24,7 @@
 #define PAVO_RNR_WAITS_MAX 8
 
 /** Longest wait that repeated RNR NAKs of one packet grow to, if they ask for less. */
-#define PAVO_RNR_PATIENCE_NS (1000 * 1000ull)
+#define PAVO_RNR_TIMEOUT_NS (1000 * 1000ull)
 
 /** The loss timer may be late by this part (a sixteenth) of its set value, but no longer. */
 #define PAVO_SLACK_SHIFT 4
@@ -159,7 +159,7 @@ static inline bool pavo_timer_put_off(struct pavo_timer_state *t, u64 now)
 }
 
 /**
- * pavo_timer_told_again - begin the loss timer anew, because the peer reports a gap once more
+ * pavo_timer_gap_repeated - begin the loss timer anew, because the peer reports a gap once more
  * after the packets that fill it were sent again.
  * @t:   the timers
  * @now: the time
@@ -167,7 +167,7 @@ static inline bool pavo_timer_put_off(struct pavo_timer_state *t, u64 now)
  * The report may be late, or the packets were lost again. The peer is there, but may be busy.
  * If the packets were lost, the timer expires; here it runs even without a set value.
  */
-static inline void pavo_timer_told_again(struct pavo_timer_state *t, u64 now)
+static inline void pavo_timer_gap_repeated(struct pavo_timer_state *t, u64 now)
 {
 	if (t->rnr)
 		return;
@@ -190,15 +190,15 @@ static inline void pavo_timer_answered(struct pavo_timer_state *t)
  *
  * The delay is the least (IBA 9.7.5.2.8), and the wait after the first two NAKs. After that
  * the receiver probably sleeps, and asking it often costs CPU time of both ends: the
- * wait doubles up to PAVO_RNR_PATIENCE_NS.
+ * wait doubles up to PAVO_RNR_TIMEOUT_NS.
  */
 static inline u64 pavo_timer_rnr_wait(const struct pavo_timer_state *t,
 				      u64 delay)
 {
 	u64 wait = delay << (t->rnr_waits < 2 ? 0 : t->rnr_waits - 1);
 
-	if (wait > PAVO_RNR_PATIENCE_NS)
-		wait = PAVO_RNR_PATIENCE_NS;
+	if (wait > PAVO_RNR_TIMEOUT_NS)
+		wait = PAVO_RNR_TIMEOUT_NS;
 	return wait > delay ? wait : delay;
 }
 

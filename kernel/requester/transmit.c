@@ -9,7 +9,7 @@
  */
 #include "requester_private.h"
 
-static void number_wqe(struct pavo_qp *qp, struct pavo_swqe *wqe)
+static void assign_psns(struct pavo_qp *qp, struct pavo_swqe *wqe)
 {
 	struct pavo_requester *req = &qp->req;
 	struct pavo_mq *mq = pavo_op_is_answered(wqe->op) ?
@@ -30,8 +30,8 @@ static void number_wqe(struct pavo_qp *qp, struct pavo_swqe *wqe)
 }
 
 /* Has a fenced WQE to wait? It waits for reads and atomics; an invalidation, for all WQEs. */
-static bool fenced(const struct pavo_requester *req,
-		   const struct pavo_swqe *wqe)
+static bool is_fenced(const struct pavo_requester *req,
+		      const struct pavo_swqe *wqe)
 {
 	if (!(wqe->flags & PAVO_SWQE_FENCE))
 		return false;
@@ -60,7 +60,8 @@ static bool may_begin(struct pavo_qp *qp, struct pavo_swqe *wqe)
 {
 	struct pavo_requester *req = &qp->req;
 
-	if (wqe->status || pavo_qp_state(qp) != IB_QPS_RTS || fenced(req, wqe))
+	if (wqe->status || pavo_qp_state(qp) != IB_QPS_RTS ||
+	    is_fenced(req, wqe))
 		return false;
 	if (wqe->flags & PAVO_SWQE_UNCHECKED) {
 		wqe->flags &= ~PAVO_SWQE_UNCHECKED;
@@ -85,11 +86,11 @@ static bool execute_local(struct pavo_qp *qp, struct pavo_swqe *wqe,
 	struct pavo_requester *req = &qp->req;
 	enum pavo_status status = pavo_local_execute(qp, wqe);
 
-	spend_steps(budget, pavo_rkm_cost(qp->holder.pd));
+	spend_steps(budget, pavo_rkm_cost(qp->key_state.pd));
 
 	switch (status) {
 	case PAVO_ST_OK:
-		number_wqe(qp, wqe);
+		assign_psns(qp, wqe);
 		req->cursor = (struct pavo_tx_cursor){ .wqe = wqe->number + 1 };
 		return true;
 	case PAVO_ST_WAIT:
@@ -105,19 +106,21 @@ static bool execute_local(struct pavo_qp *qp, struct pavo_swqe *wqe,
 }
 
 /* How many packets from the cursor on can be a train: new ones that the cwnd has room for. */
-static u32 train_span(struct pavo_qp *qp, const struct pavo_swqe *wqe)
+static u32 gso_span(struct pavo_qp *qp, const struct pavo_swqe *wqe)
 {
 	const struct pavo_requester *req = &qp->req;
 	u32 pkt = req->cursor.pkt;
 	u32 psn = pavo_psn_add(wqe->first_psn, pkt);
 	u32 in_flight = pavo_psn_diff(psn, req->upsn);
-	bool again = pavo_psn_diff(psn, req->sent) < 0;
+	bool retransmit = pavo_psn_diff(psn, req->sent) < 0;
 
-	if (wqe->npkts == 1 || again || !pavo_is_reliable(qp) ||
-	    in_flight + 1 >= req->cwnd.size || !pavo_request_late(qp, again))
+	if (wqe->npkts == 1 || retransmit || !pavo_is_reliable(qp) ||
+	    in_flight + 1 >= req->cwnd.size ||
+	    !pavo_request_icrc_defer(qp, retransmit))
 		return 1;
-	return min(min(wqe->npkts - pkt, PAVO_TRAIN_BYTES / qp->attr.mtu),
-		   min(req->cwnd.size - in_flight, pavo_cwnd_ask(&req->cwnd)));
+	return min(min(wqe->npkts - pkt, PAVO_GSO_BYTES / qp->attr.mtu),
+		   min(req->cwnd.size - in_flight,
+		       pavo_cwnd_ack_req(&req->cwnd)));
 }
 
 /* PSNs of the request at the cursor; for a read, up to the end of the chunk. */
@@ -126,14 +129,14 @@ static u32 request_span(struct pavo_qp *qp, const struct pavo_swqe *wqe)
 	u32 pkt = qp->req.cursor.pkt;
 
 	if (wqe->op != PAVO_WQE_READ)
-		return train_span(qp, wqe);
+		return gso_span(qp, wqe);
 	return min(wqe->npkts,
 		   round_down(pkt, PAVO_READ_CHUNK) + PAVO_READ_CHUNK) -
 	       pkt;
 }
 
-static bool admit(struct pavo_qp *qp, const struct pavo_swqe *wqe, u32 psn,
-		  u32 span)
+static bool may_send_request(struct pavo_qp *qp, const struct pavo_swqe *wqe,
+			     u32 psn, u32 span)
 {
 	struct pavo_requester *req = &qp->req;
 	u32 in_flight = pavo_psn_diff(psn, req->upsn);
@@ -149,8 +152,7 @@ static bool admit(struct pavo_qp *qp, const struct pavo_swqe *wqe, u32 psn,
 }
 
 /* Is no WQE behind this one sure to be acknowledged? */
-static bool last_of_train(struct pavo_requester *req,
-			  const struct pavo_swqe *wqe)
+static bool last_of_gso(struct pavo_requester *req, const struct pavo_swqe *wqe)
 {
 	const struct pavo_swqe *next = pavo_swqe(req, wqe->number + 1);
 
@@ -164,7 +166,7 @@ static bool last_of_train(struct pavo_requester *req,
  * the cwnd moving. Reads and atomics are always answered.
  */
 static bool want_ack(struct pavo_qp *qp, const struct pavo_swqe *wqe, u32 span,
-		     bool again)
+		     bool retransmit)
 {
 	struct pavo_requester *req = &qp->req;
 	u32 end = req->cursor.pkt + span;
@@ -172,51 +174,53 @@ static bool want_ack(struct pavo_qp *qp, const struct pavo_swqe *wqe, u32 span,
 	if (!pavo_is_reliable(qp))
 		return false;
 	if (end == wqe->npkts &&
-	    (wqe->flags & PAVO_WQE_SIGNALED || last_of_train(req, wqe)))
+	    (wqe->flags & PAVO_WQE_SIGNALED || last_of_gso(req, wqe)))
 		return true;
-	if (pavo_psn_add(wqe->first_psn, end) == req->asked)
+	if (pavo_psn_add(wqe->first_psn, end) == req->ack_requested)
 		return true;
 	/* Others may wait for the credits of these packets. */
-	if (unlikely(req->turn.scarce))
+	if (unlikely(req->drr.scarce))
 		return true;
 	/* Only the last packet of a train can ask: the next train would be too late. */
-	if (span > 1 && req->unasked + 2 * span > pavo_cwnd_ask(&req->cwnd))
+	if (span > 1 &&
+	    req->no_ack_req + 2 * span > pavo_cwnd_ack_req(&req->cwnd))
 		return true;
-	return req->unasked + span >= pavo_cwnd_ask(&req->cwnd) ||
-	       (again && req->probing);
+	return req->no_ack_req + span >= pavo_cwnd_ack_req(&req->cwnd) ||
+	       (retransmit && req->probing);
 }
 
 /*
  * Has the QP a turn, and a credit for the request at the cursor? A train is as long as there
  * are credits.
  */
-static bool take_turn(struct pavo_qp *qp, const struct pavo_swqe *wqe,
-		      u32 *span)
+static bool take_deficit(struct pavo_qp *qp, const struct pavo_swqe *wqe,
+			 u32 *span)
 {
 	enum pavo_pool pool = PAVO_POOL_NONE;
 	const u8 level = qp->attr.ah.sl;
 
-	if (likely(!READ_ONCE(qp->dev->turns.on)))
+	if (likely(!READ_ONCE(qp->dev->drr.on)))
 		return true;
 	if (pavo_op_is_answered(wqe->op))
-		return pavo_turn_take(qp, PAVO_POOL_READS, 1, level);
+		return pavo_qp_drr_take(qp, PAVO_POOL_READS, 1, level);
 	if (pavo_is_reliable(qp))
 		pool = PAVO_POOL_SENDS;
-	*span = pavo_turn_take(qp, pool, *span, level);
+	*span = pavo_qp_drr_take(qp, pool, *span, level);
 	return *span;
 }
 
 /* The same of a datagram. */
-static bool take_datagram_turn(struct pavo_qp *qp, const struct pavo_swqe *wqe)
+static bool take_datagram_deficit(struct pavo_qp *qp,
+				  const struct pavo_swqe *wqe)
 {
-	return likely(!READ_ONCE(qp->dev->turns.on)) || !wqe->av ||
-	       pavo_turn_take(qp, PAVO_POOL_NONE, 1, wqe->av->sl);
+	return likely(!READ_ONCE(qp->dev->drr.on)) || !wqe->av ||
+	       pavo_qp_drr_take(qp, PAVO_POOL_NONE, 1, wqe->av->sl);
 }
 
-static void spend_turn(struct pavo_requester *req, u32 packets)
+static void spend_deficit(struct pavo_requester *req, u32 packets)
 {
-	if (unlikely(req->turn.touched))
-		req->turn.spent += packets;
+	if (unlikely(req->drr.touched))
+		req->drr.spent += packets;
 }
 
 /* The packet at the cursor was sent: move the cursor on. */
@@ -236,7 +240,7 @@ static void move_cursor(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 span,
 		if (cur->pkt % PAVO_READ_CHUNK)
 			req->reread = pavo_psn_add(wqe->first_psn, cur->pkt);
 	}
-	spend_turn(req, span);
+	spend_deficit(req, span);
 	cur->pkt += span;
 	cur->sge = pos->sge;
 	cur->sge_off = pos->off;
@@ -254,24 +258,26 @@ static void move_cursor(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 span,
  * packet without a route counts as lost, and the loss timer finds out. False: stop sending
  * for now.
  */
-static bool send_next(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 span)
+static bool send_next_request(struct pavo_qp *qp, struct pavo_swqe *wqe,
+			      u32 span)
 {
 	struct pavo_requester *req = &qp->req;
 	struct pavo_tx_cursor *cur = &req->cursor;
 	struct pavo_sgl_pos pos = { .sge = cur->sge, .off = cur->sge_off };
 	u32 psn = pavo_psn_add(wqe->first_psn, cur->pkt);
-	bool again = pavo_psn_diff(psn, req->sent) < 0;
+	bool retransmit = pavo_psn_diff(psn, req->sent) < 0;
 	bool answered = pavo_op_is_answered(wqe->op);
 	enum pavo_status status;
 	bool ack;
 
-	ack = !answered && want_ack(qp, wqe, span, again);
-	status = pavo_request_send(qp, wqe, cur->pkt, &pos, span, ack, again);
+	ack = !answered && want_ack(qp, wqe, span, retransmit);
+	status = pavo_request_send(qp, wqe, cur->pkt, &pos, span, ack,
+				   retransmit);
 	if (unlikely(status == PAVO_ST_FRAGMENTS)) {
 		span = 1;
-		ack = want_ack(qp, wqe, span, again);
+		ack = want_ack(qp, wqe, span, retransmit);
 		status = pavo_request_send(qp, wqe, cur->pkt, &pos, span, ack,
-					   again);
+					   retransmit);
 	}
 	switch (status) {
 	case PAVO_ST_OK:
@@ -282,7 +288,8 @@ static bool send_next(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 span)
 	case PAVO_ST_BUSY:
 		/* A queue may never have room for a train. */
 		if (span > 1 && !answered)
-			pavo_near_lost(&req->side.near, pavo_same_host(qp));
+			pavo_gso_backoff_lost(&req->side.backoff,
+					      pavo_same_host(qp));
 		req->pause = ktime_get_ns() + PAVO_CONGESTED_NS;
 		return false;
 	default:
@@ -290,9 +297,9 @@ static bool send_next(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 span)
 		return false;
 	}
 	if (ack || answered)
-		req->unasked = 0;
+		req->no_ack_req = 0;
 	else
-		req->unasked += span;
+		req->no_ack_req += span;
 	move_cursor(qp, wqe, span, &pos);
 	return true;
 }
@@ -302,9 +309,9 @@ static bool transmit_datagram(struct pavo_qp *qp, struct pavo_swqe *wqe)
 	struct pavo_requester *req = &qp->req;
 	enum pavo_status status = PAVO_ST_OK;
 
-	if (!may_begin(qp, wqe) || !take_datagram_turn(qp, wqe))
+	if (!may_begin(qp, wqe) || !take_datagram_deficit(qp, wqe))
 		return false;
-	number_wqe(qp, wqe);
+	assign_psns(qp, wqe);
 	if (wqe->npkts)
 		status = pavo_datagram_send(qp, wqe);
 	switch (status) {
@@ -320,7 +327,7 @@ static bool transmit_datagram(struct pavo_qp *qp, struct pavo_swqe *wqe)
 		wqe->status = status;
 		return false;
 	}
-	spend_turn(req, 1);
+	spend_deficit(req, 1);
 	/* The peer does not answer, so a sent packet is done, and so is a lost one. */
 	req->cursor = (struct pavo_tx_cursor){ .wqe = wqe->number + 1 };
 	req->sent = req->npsn;
@@ -342,7 +349,7 @@ static bool transmit_one(struct pavo_qp *qp, unsigned int *budget)
 			return false;
 		if (pavo_op_is_local(wqe->op))
 			return execute_local(qp, wqe, budget);
-		number_wqe(qp, wqe);
+		assign_psns(qp, wqe);
 	} else if (wqe->status) {
 		return false;
 	}
@@ -351,9 +358,10 @@ static bool transmit_one(struct pavo_qp *qp, unsigned int *budget)
 		return true;
 	}
 	span = request_span(qp, wqe);
-	return admit(qp, wqe, pavo_psn_add(wqe->first_psn, req->cursor.pkt),
-		     span) &&
-	       take_turn(qp, wqe, &span) && send_next(qp, wqe, span);
+	return may_send_request(qp, wqe,
+				pavo_psn_add(wqe->first_psn, req->cursor.pkt),
+				span) &&
+	       take_deficit(qp, wqe, &span) && send_next_request(qp, wqe, span);
 }
 
 /*
@@ -361,7 +369,7 @@ static bool transmit_one(struct pavo_qp *qp, unsigned int *budget)
  * did not ask for one, because that could not be known, send it again, once: a duplicate is
  * acknowledged, too. False: no need.
  */
-static bool ask(struct pavo_qp *qp)
+static bool request_ack(struct pavo_qp *qp)
 {
 	struct pavo_requester *req = &qp->req;
 	struct pavo_tx_cursor cur = req->cursor;
@@ -374,10 +382,10 @@ static bool ask(struct pavo_qp *qp)
 	} else if (pavo_qp_state(qp) != IB_QPS_SQD) {
 		return false;
 	}
-	if (!req->unasked || !pavo_is_reliable(qp) || end == req->asked ||
-	    pavo_psn_diff(end, req->upsn) <= 0)
+	if (!req->no_ack_req || !pavo_is_reliable(qp) ||
+	    end == req->ack_requested || pavo_psn_diff(end, req->upsn) <= 0)
 		return false;
-	req->asked = end;
+	req->ack_requested = end;
 	pavo_transmit_seek(qp, pavo_psn_add(end, -1));
 	/* Reads and atomics are answered in any case. */
 	if (!pavo_op_is_answered(pavo_swqe(req, req->cursor.wqe)->op))
@@ -397,14 +405,14 @@ unsigned int pavo_transmit(struct pavo_qp *qp, unsigned int budget)
 
 	if (req->timer.rnr || req->pause || pavo_side_waits(&req->side))
 		return budget;
-	if (unlikely(req->turn.touched))
-		pavo_turn_settle(qp);
+	if (unlikely(req->drr.touched))
+		pavo_qp_drr_settle(qp);
 	do {
 		while (budget && req->cursor.wqe != req->head &&
 		       transmit_one(qp, &budget))
 			spend_steps(&budget, 1);
-	} while (budget && unlikely(ask(qp)));
-	if (unlikely(pavo_bundle_flush(qp) == PAVO_ST_BUSY))
+	} while (budget && unlikely(request_ack(qp)));
+	if (unlikely(pavo_coalesced_flush(qp) == PAVO_ST_BUSY))
 		req->pause = ktime_get_ns() + PAVO_CONGESTED_NS;
 	return budget;
 }

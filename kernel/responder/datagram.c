@@ -39,18 +39,18 @@ static enum pavo_status write_datagram(struct pavo_qp *qp, struct pavo_rx *rx)
 	if (side->stage != PAVO_STAGE_DATA) {
 		status = write_grh(qp, rx);
 		if (status == PAVO_ST_WAIT)
-			return pavo_side_park(side, PAVO_STAGE_GRH);
+			return pavo_side_defer_current(side, PAVO_STAGE_GRH);
 		if (status)
 			return status;
 		side->done = 0;
 	}
 	status = pavo_rq_scatter(qp, rx->skb, rx->payload, rx->pkt.payload);
 	if (status == PAVO_ST_WAIT)
-		return pavo_side_park(side, PAVO_STAGE_DATA);
+		return pavo_side_defer_current(side, PAVO_STAGE_DATA);
 	return status;
 }
 
-static enum pavo_status deliver(struct pavo_qp *qp, struct pavo_rx *rx)
+static enum pavo_status deliver_datagram(struct pavo_qp *qp, struct pavo_rx *rx)
 {
 	const struct pavo_pkt *pkt = &rx->pkt;
 	struct pavo_cqe cqe = {
@@ -102,7 +102,7 @@ enum pavo_status pavo_datagram(struct pavo_qp *qp, struct pavo_rx *rx)
 	const struct pavo_pkt *pkt = &rx->pkt;
 
 	if (unlikely(qp->resp.side.stage != PAVO_STAGE_BEGIN))
-		return deliver(qp, rx);
+		return deliver_datagram(qp, rx);
 	if (pkt->qkey != READ_ONCE(qp->attr.qkey)) {
 		pavo_count(qp, rx_drop_qkey);
 		pavo_violation(&qp->dev->bad_qkeys);
@@ -111,7 +111,7 @@ enum pavo_status pavo_datagram(struct pavo_qp *qp, struct pavo_rx *rx)
 	} else if (pavo_rq_take(qp)) {
 		pavo_count(qp, rx_drop_no_recv_wqe);
 	} else {
-		return deliver(qp, rx);
+		return deliver_datagram(qp, rx);
 	}
 	return PAVO_ST_OK;
 }

@@ -22,7 +22,8 @@ pavo_request_handler *const pavo_request_handlers[PAVO_KIND_COUNT] = {
 /* ------------------------------------------------- what handlers end with */
 
 /* Move on behind executed requests, by all of their PSNs. */
-static void advance(struct pavo_qp *qp, const struct pavo_pkt *pkt, u32 npkts)
+static void advance_epsn(struct pavo_qp *qp, const struct pavo_pkt *pkt,
+			 u32 npkts)
 {
 	struct pavo_responder *resp = &qp->resp;
 
@@ -34,7 +35,7 @@ static void advance(struct pavo_qp *qp, const struct pavo_pkt *pkt, u32 npkts)
 /* pavo_request_done - the packet is executed: acknowledge it if the peer asks for that. */
 void pavo_request_done(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
-	advance(qp, pkt, pkt->npkts);
+	advance_epsn(qp, pkt, pkt->npkts);
 	if (pkt->ack_req && pavo_is_reliable(qp))
 		pavo_respond_ack(qp, pavo_psn_add(qp->resp.epsn, -1),
 				 PAVO_AETH_ACK_UNLIMITED);
@@ -47,7 +48,7 @@ void pavo_request_answer(struct pavo_qp *qp, const struct pavo_pkt *pkt,
 	res->first = pkt->psn;
 	res->npkts = npkts;
 	res->psn = pkt->psn;
-	advance(qp, pkt, npkts);
+	advance_epsn(qp, pkt, npkts);
 	res->msn = qp->resp.msn;
 	pavo_resource_send(qp, res);
 }
@@ -89,8 +90,8 @@ static void send_rnr_nak(struct pavo_qp *qp, const struct pavo_pkt *pkt)
  * Send the NAK of @status, which ends the QP. Answers that are due go out first, or the requester
  * would take them for lost.
  */
-static void refuse(struct pavo_qp *qp, const struct pavo_pkt *pkt,
-		   enum pavo_status status)
+static void refuse_request(struct pavo_qp *qp, const struct pavo_pkt *pkt,
+			   enum pavo_status status)
 {
 	enum ib_event_type event = IB_EVENT_QP_REQ_ERR;
 	u8 nak = pavo_status_codes(status)->nak;
@@ -183,12 +184,12 @@ static struct pavo_resource *find_answered(struct pavo_qp *qp,
 }
 
 /* Answer a request that was executed before, without executing it again. */
-static void answer_again(struct pavo_qp *qp, const struct pavo_pkt *pkt)
+static void answer_duplicate(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
 	struct pavo_resource *res;
 
 	pavo_count(qp, rx_duplicate_requests);
-	pavo_near_lost(&qp->resp.side.near, pavo_same_host(qp));
+	pavo_gso_backoff_lost(&qp->resp.side.backoff, pavo_same_host(qp));
 	switch (pkt->info->kind) {
 	case PAVO_KIND_READ:
 	case PAVO_KIND_ATOMIC:
@@ -221,7 +222,7 @@ static bool find_srq(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 	resp->rq = pavo_xrc_rq(qp, pkt->srqn);
 	if (!resp->rq)
 		return true;
-	switch (pavo_rkm_join(&qp->holder, resp->rq->pd)) {
+	switch (pavo_rkm_join(&qp->key_state, resp->rq->pd)) {
 	case -ENOMEM:
 		return false;
 	case -ENOSPC:
@@ -245,7 +246,7 @@ static bool take_srq(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 }
 
 /* There is no memory for a request: it is lost, unless it was begun. */
-static enum pavo_status lose(struct pavo_qp *qp)
+static enum pavo_status drop_request(struct pavo_qp *qp)
 {
 	if (unlikely(qp->resp.side.stage != PAVO_STAGE_BEGIN))
 		return PAVO_ST_WAIT;
@@ -267,13 +268,13 @@ enum pavo_status pavo_execute(struct pavo_qp *qp, struct pavo_rx *rx)
 	if (unlikely(pavo_psn_far(ahead)))
 		resp->far_psns++;
 	if (xrc && !find_srq(qp, pkt))
-		return lose(qp);
+		return drop_request(qp);
 	if (ahead > 0) {
 		report_gap(qp);
 		return PAVO_ST_OK;
 	}
 	if (ahead < 0) {
-		answer_again(qp, pkt);
+		answer_duplicate(qp, pkt);
 		return PAVO_ST_OK;
 	}
 	resp->nak_sent = false;
@@ -288,7 +289,7 @@ enum pavo_status pavo_execute(struct pavo_qp *qp, struct pavo_rx *rx)
 		send_rnr_nak(qp, pkt);
 		break;
 	default:
-		refuse(qp, pkt, status);
+		refuse_request(qp, pkt, status);
 	}
 	return status;
 }

@@ -10,10 +10,11 @@ static enum pavo_status begin_word(struct pavo_qp *qp,
 				   const struct pavo_pkt *pkt, int access)
 {
 	if (likely(qp->resp.side.stage == PAVO_STAGE_BEGIN))
-		return pavo_use_begin(&qp->holder, PAVO_KEY_SLOT_WRITE,
+		return pavo_use_begin(&qp->key_state, PAVO_KEY_SLOT_WRITE,
 				      pkt->rkey, pkt->va, sizeof(u64), access);
-	return pavo_use_enter(&qp->holder, PAVO_KEY_SLOT_WRITE) ? PAVO_ST_OK :
-								  PAVO_ST_STATE;
+	return pavo_use_enter(&qp->key_state, PAVO_KEY_SLOT_WRITE) ?
+		       PAVO_ST_OK :
+		       PAVO_ST_STATE;
 }
 
 /* Find the region of the eight bytes. If that fails, the slot is not busy any more. */
@@ -26,17 +27,18 @@ static enum pavo_status find_word(struct pavo_qp *qp,
 
 	if (unlikely(status))
 		return status;
-	status = pavo_xlate_remote(&qp->holder, pkt->rkey, pkt->va, sizeof(u64),
-				   access, region);
+	status = pavo_xlate_remote(&qp->key_state, pkt->rkey, pkt->va,
+				   sizeof(u64), access, region);
 	if (unlikely(status == PAVO_ST_FAULT))
-		status = pavo_fault_ask(&qp->holder, &side->missing, *region,
-					pkt->va, sizeof(u64), true);
+		status = pavo_fault_request(&qp->key_state, &side->missing,
+					    *region, pkt->va, sizeof(u64),
+					    true);
 	if (unlikely(status == PAVO_ST_WAIT)) {
-		pavo_use_leave(&qp->holder, PAVO_KEY_SLOT_WRITE);
-		return pavo_side_park(side, PAVO_STAGE_DATA);
+		pavo_use_leave(&qp->key_state, PAVO_KEY_SLOT_WRITE);
+		return pavo_side_defer_current(side, PAVO_STAGE_DATA);
 	}
 	if (unlikely(status))
-		pavo_use_end(&qp->holder, PAVO_KEY_SLOT_WRITE);
+		pavo_use_end(&qp->key_state, PAVO_KEY_SLOT_WRITE);
 	return status;
 }
 
@@ -82,7 +84,7 @@ static enum pavo_status execute_word(struct pavo_qp *qp,
 					 &res->orig);
 	else
 		err = pavo_region_store(region, pkt->va, op->store);
-	pavo_use_end(&qp->holder, PAVO_KEY_SLOT_WRITE);
+	pavo_use_end(&qp->key_state, PAVO_KEY_SLOT_WRITE);
 	if (err)
 		return status_of(qp, err);
 	pavo_request_answer(qp, pkt, res, 1);

@@ -15,7 +15,7 @@ static enum pavo_status begin_send(struct pavo_qp *qp,
 
 	if (status || !(pkt->info->flags & PAVO_OPF_IETH))
 		return status;
-	status = pavo_key_check_invalidate(&qp->holder, pkt->inv_rkey);
+	status = pavo_key_check_invalidate(&qp->key_state, pkt->inv_rkey);
 	if (status)
 		pavo_rq_fail_key(qp, status);
 	return status;
@@ -32,7 +32,7 @@ static enum pavo_status write_data(struct pavo_qp *qp, struct pavo_rx *rx)
 	case PAVO_ST_RQ_LENGTH:
 		return status;
 	case PAVO_ST_WAIT:
-		return pavo_side_park(&qp->resp.side, PAVO_STAGE_DATA);
+		return pavo_side_defer_current(&qp->resp.side, PAVO_STAGE_DATA);
 	default:
 		/* The consumer's WQE is at fault, which the peer need not know. */
 		pavo_rq_fail(qp, status);
@@ -48,9 +48,10 @@ static enum pavo_status end_key(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 
 	if (!(pkt->info->flags & PAVO_OPF_IETH))
 		return PAVO_ST_OK;
-	status = pavo_key_invalidate(&qp->holder, pkt->inv_rkey, &side->inval);
+	status = pavo_key_invalidate(&qp->key_state, pkt->inv_rkey,
+				     &side->inval);
 	if (status == PAVO_ST_WAIT)
-		return pavo_side_park(side, PAVO_STAGE_KEY);
+		return pavo_side_defer_current(side, PAVO_STAGE_KEY);
 	if (status)
 		pavo_rq_fail_key(qp, status);
 	return status;

@@ -5,8 +5,8 @@
 #include "responder_private.h"
 
 /* Begin a write: check its whole range, and note the place of its first byte. */
-static enum pavo_status begin_write(struct pavo_qp *qp,
-				    const struct pavo_pkt *pkt)
+static enum pavo_status begin_write_request(struct pavo_qp *qp,
+					    const struct pavo_pkt *pkt)
 {
 	struct pavo_write_addr *write = &qp->resp.write;
 	enum pavo_status status;
@@ -14,7 +14,7 @@ static enum pavo_status begin_write(struct pavo_qp *qp,
 	if (!(READ_ONCE(qp->attr.access) & IB_ACCESS_REMOTE_WRITE) ||
 	    pkt->dma_len > PAVO_MAX_MSG_SIZE)
 		return PAVO_ST_INVALID;
-	status = pavo_use_begin(&qp->holder, PAVO_KEY_SLOT_WRITE, pkt->rkey,
+	status = pavo_use_begin(&qp->key_state, PAVO_KEY_SLOT_WRITE, pkt->rkey,
 				pkt->va, pkt->dma_len, IB_ACCESS_REMOTE_WRITE);
 	if (status)
 		return status;
@@ -34,13 +34,13 @@ static enum pavo_status write_payload(struct pavo_qp *qp, struct pavo_rx *rx)
 	struct pavo_region *region;
 	enum pavo_status status;
 
-	status = pavo_xlate_remote(&qp->holder, write->rkey, write->va, len,
+	status = pavo_xlate_remote(&qp->key_state, write->rkey, write->va, len,
 				   IB_ACCESS_REMOTE_WRITE, &region);
 	if (unlikely(status == PAVO_ST_FAULT))
-		status = pavo_fault_ask(&qp->holder, &side->missing, region,
-					write->va, len, true);
+		status = pavo_fault_request(&qp->key_state, &side->missing,
+					    region, write->va, len, true);
 	if (unlikely(status == PAVO_ST_WAIT))
-		return pavo_side_park(side, PAVO_STAGE_DATA);
+		return pavo_side_defer_current(side, PAVO_STAGE_DATA);
 	if (unlikely(status))
 		return status;
 	if (pavo_payload_take(region, write->va, rx->skb, rx->payload, len))
@@ -52,7 +52,7 @@ static enum pavo_status write_payload(struct pavo_qp *qp, struct pavo_rx *rx)
 
 /*
  * Write the payload, with the slot busy meanwhile. For a First or Only that was not parked,
- * begin_write() made it busy.
+ * begin_write_request() made it busy.
  */
 static enum pavo_status write_packet(struct pavo_qp *qp, struct pavo_rx *rx)
 {
@@ -63,33 +63,33 @@ static enum pavo_status write_packet(struct pavo_qp *qp, struct pavo_rx *rx)
 		return PAVO_ST_OK;
 	if ((!(flags & PAVO_OPF_FIRST) ||
 	     qp->resp.side.stage != PAVO_STAGE_BEGIN) &&
-	    !pavo_use_enter(&qp->holder, PAVO_KEY_SLOT_WRITE))
+	    !pavo_use_enter(&qp->key_state, PAVO_KEY_SLOT_WRITE))
 		return PAVO_ST_STATE;
 	status = write_payload(qp, rx);
 	if (status != PAVO_ST_WAIT &&
 	    flags & (status ? PAVO_OPF_FIRST : PAVO_OPF_LAST))
-		pavo_use_end(&qp->holder, PAVO_KEY_SLOT_WRITE);
+		pavo_use_end(&qp->key_state, PAVO_KEY_SLOT_WRITE);
 	else
-		pavo_use_leave(&qp->holder, PAVO_KEY_SLOT_WRITE);
+		pavo_use_leave(&qp->key_state, PAVO_KEY_SLOT_WRITE);
 	return status;
 }
 
 /* Check what the packet says of the write before any of its bytes are written. */
-static enum pavo_status check_packet(struct pavo_qp *qp,
-				     const struct pavo_pkt *pkt)
+static enum pavo_status check_write_packet(struct pavo_qp *qp,
+					   const struct pavo_pkt *pkt)
 {
 	u32 left, flags = pkt->info->flags;
 	enum pavo_status status;
 
 	if (flags & PAVO_OPF_FIRST) {
-		status = begin_write(qp, pkt);
+		status = begin_write_request(qp, pkt);
 		if (status)
 			return status;
 	}
 	left = qp->resp.write.left;
 	if (flags & PAVO_OPF_LAST ? pkt->payload == left : pkt->payload < left)
 		return PAVO_ST_OK;
-	pavo_use_end(&qp->holder, PAVO_KEY_SLOT_WRITE);
+	pavo_use_end(&qp->key_state, PAVO_KEY_SLOT_WRITE);
 	return PAVO_ST_INVALID;
 }
 
@@ -105,7 +105,7 @@ enum pavo_status pavo_execute_write(struct pavo_qp *qp, struct pavo_rx *rx)
 		if (imm)
 			status = pavo_rq_take(qp);
 		if (!status)
-			status = check_packet(qp, pkt);
+			status = check_write_packet(qp, pkt);
 	}
 	if (!status)
 		status = write_packet(qp, rx);

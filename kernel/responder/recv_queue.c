@@ -39,8 +39,8 @@ enum pavo_status pavo_rq_take(struct pavo_qp *qp)
 }
 
 /* Find the next piece of the WQE in use: at most *len bytes, all in one entry. */
-static enum pavo_status next_piece(struct pavo_qp *qp, u32 *len, u64 *va,
-				   struct pavo_region **region)
+static enum pavo_status next_recv_piece(struct pavo_qp *qp, u32 *len, u64 *va,
+					struct pavo_region **region)
 {
 	struct pavo_recv_wqe *wqe = qp->resp.wqe;
 	const struct pavo_data_seg *sge;
@@ -59,8 +59,9 @@ static enum pavo_status next_piece(struct pavo_qp *qp, u32 *len, u64 *va,
 	status = pavo_xlate(qp->dev, qp->resp.rq->pd, sge->lkey, *va, *len,
 			    IB_ACCESS_LOCAL_WRITE, region);
 	if (unlikely(status == PAVO_ST_FAULT))
-		return pavo_fault_ask(&qp->holder, &qp->resp.side.missing,
-				      *region, *va, *len, true);
+		return pavo_fault_request(&qp->key_state,
+					  &qp->resp.side.missing, *region, *va,
+					  *len, true);
 	/* A direct window takes responses, and no messages (direct/direct.h). */
 	if (unlikely(*region && (*region)->access & PAVO_ACCESS_DIRECT))
 		return PAVO_ST_ACCESS;
@@ -91,7 +92,7 @@ static enum pavo_status write_wqe(struct pavo_qp *qp,
 		return PAVO_ST_RQ_LENGTH;
 	for (; done < len; done += n) {
 		n = len - done;
-		status = next_piece(qp, &n, &va, &region);
+		status = next_recv_piece(qp, &n, &va, &region);
 		if (status == PAVO_ST_WAIT)
 			qp->resp.side.done = done;
 		if (status)
@@ -198,11 +199,11 @@ void pavo_rq_rewind(struct pavo_qp *qp)
  * Raise LAST_WQE_REACHED: a QP in Error takes no WQEs from its SRQ any more. Its consumer
  * waits for that before it destroys the QP (IBA 11.6.3.1).
  */
-static void tell_last_wqe(struct pavo_qp *qp)
+static void notify_last_wqe(struct pavo_qp *qp)
 {
-	if (qp->resp.last_wqe_told)
+	if (qp->resp.last_wqe_notified)
 		return;
-	qp->resp.last_wqe_told = true;
+	qp->resp.last_wqe_notified = true;
 	set_bit(IB_EVENT_QP_LAST_WQE_REACHED, &qp->events);
 	pavo_qp_end(qp);
 }
@@ -253,7 +254,7 @@ unsigned int pavo_rq_flush(struct pavo_qp *qp, unsigned int budget)
 	if (resp->own.ring)
 		return flush_own(qp, budget);
 	if (qp->srq)
-		tell_last_wqe(qp);
+		notify_last_wqe(qp);
 	return budget;
 }
 

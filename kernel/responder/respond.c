@@ -34,8 +34,8 @@ struct pavo_resource *pavo_resource_new(struct pavo_qp *qp,
 	return res;
 }
 
-static unsigned int slot_of(const struct pavo_qp *qp,
-			    const struct pavo_resource *res)
+static unsigned int resource_slot(const struct pavo_qp *qp,
+				  const struct pavo_resource *res)
 {
 	return PAVO_KEY_SLOT_READ(res - qp->resp.resources);
 }
@@ -50,15 +50,15 @@ enum pavo_status pavo_read_begin(struct pavo_qp *qp, struct pavo_resource *res,
 	enum pavo_status status;
 
 	/* One that still waits to be answered has a place to go back to. */
-	status = pavo_check_remote(&qp->holder, pkt->rkey, pkt->va,
+	status = pavo_check_remote(&qp->key_state, pkt->rkey, pkt->va,
 				   pkt->dma_len, IB_ACCESS_REMOTE_READ);
 	if (!status)
-		status = pavo_use_begin(&qp->holder, slot_of(qp, res),
+		status = pavo_use_begin(&qp->key_state, resource_slot(qp, res),
 					pkt->rkey, pkt->va, pkt->dma_len,
 					IB_ACCESS_REMOTE_READ);
 	if (status)
 		return status;
-	pavo_use_leave(&qp->holder, slot_of(qp, res));
+	pavo_use_leave(&qp->key_state, resource_slot(qp, res));
 	res->rkey = pkt->rkey;
 	res->srqn = pkt->srqn;
 	res->va = pkt->va;
@@ -146,11 +146,11 @@ static void fill_answer(const struct pavo_qp *qp, struct pavo_pkt *pkt, u8 op,
 	pkt->msn = msn;
 }
 
-static struct sk_buff *answer(struct pavo_qp *qp, struct pavo_pkt *pkt,
-			      u32 copy)
+static struct sk_buff *alloc_response(struct pavo_qp *qp, struct pavo_pkt *pkt,
+				      u32 copy)
 {
 	pkt->opcode = pavo_opcode_of(pavo_service(qp), pkt->opcode);
-	return pavo_tx_alloc(&qp->tally, &qp->flow, pkt, copy);
+	return pavo_tx_alloc(&qp->stats, &qp->flow, pkt, copy);
 }
 
 static enum hrtimer_restart end_pause(struct hrtimer *timer)
@@ -169,47 +169,50 @@ void pavo_respond_init(struct pavo_qp *qp)
 			   HRTIMER_MODE_REL_SOFT);
 }
 
-static enum pavo_lateness lateness(struct pavo_qp *qp)
+static enum pavo_icrc_defer response_icrc_defer(struct pavo_qp *qp)
 {
-	return pavo_flow_late(&qp->flow, &qp->resp.side.near,
-			      pavo_same_host(qp));
+	return pavo_flow_icrc_defer(&qp->flow, &qp->resp.side.backoff,
+				    pavo_same_host(qp));
 }
 
 /* May a single packet be late? */
-static bool is_near(struct pavo_qp *qp)
+static bool is_same_host_peer(struct pavo_qp *qp)
 {
-	return lateness(qp) == PAVO_LATE_ALL;
+	return response_icrc_defer(qp) == PAVO_ICRC_DEFER_ALL;
 }
 
 static int send_answer(struct pavo_qp *qp, const struct pavo_pkt *pkt,
-		       struct sk_buff *skb, bool late)
+		       struct sk_buff *skb, bool defer)
 {
 	struct pavo_meta meta;
 
-	if (late) {
+	if (defer) {
 		meta = pavo_meta_of(qp);
-		return pavo_tx_late(&qp->tally, &qp->flow, skb, pkt,
-				    qp->attr.mtu, &meta);
+		return pavo_tx_send_deferred(&qp->stats, &qp->flow, skb, pkt,
+					     qp->attr.mtu, &meta);
 	}
 	pavo_pair_sent_plain(qp);
-	return pavo_tx_send(&qp->tally, &qp->flow, skb, pkt->pad);
+	return pavo_tx_send(&qp->stats, &qp->flow, skb, pkt->pad);
 }
 
 /*
  * Send an answer. PAVO_ST_BUSY: there was no memory for @skb, or no room at the interface; pause.
  * An answer without a route is lost, and the peer's loss timer finds out.
  */
-static enum pavo_status transmit(struct pavo_qp *qp, const struct pavo_pkt *pkt,
-				 struct sk_buff *skb, u32 payload, bool late)
+static enum pavo_status transmit_response(struct pavo_qp *qp,
+					  const struct pavo_pkt *pkt,
+					  struct sk_buff *skb, u32 payload,
+					  bool defer)
 {
 	if (likely(skb)) {
 		trace_pavo_transmit(qp, pkt, payload);
-		if (likely(send_answer(qp, pkt, skb, late) != -ENOBUFS))
+		if (likely(send_answer(qp, pkt, skb, defer) != -ENOBUFS))
 			return PAVO_ST_OK;
 	}
 	/* A queue may never have room for a train. */
 	if (pkt->npkts > 1)
-		pavo_near_lost(&qp->resp.side.near, pavo_same_host(qp));
+		pavo_gso_backoff_lost(&qp->resp.side.backoff,
+				      pavo_same_host(qp));
 	qp->resp.paused = true;
 	hrtimer_start(&qp->resp.pause, ns_to_ktime(PAVO_CONGESTED_NS),
 		      HRTIMER_MODE_REL_SOFT);
@@ -223,7 +226,8 @@ static void send_ack(struct pavo_qp *qp)
 
 	fill_answer(qp, &pkt, PAVO_OP_ACKNOWLEDGE, resp->ack_psn, resp->msn);
 	pkt.syndrome = resp->ack_syndrome;
-	if (transmit(qp, &pkt, answer(qp, &pkt, 0), 0, is_near(qp)))
+	if (transmit_response(qp, &pkt, alloc_response(qp, &pkt, 0), 0,
+			      is_same_host_peer(qp)))
 		return;
 	resp->ack_due = false;
 	if ((resp->ack_syndrome & PAVO_AETH_CLASS) == PAVO_AETH_ACK)
@@ -243,7 +247,8 @@ static enum pavo_status send_atomic(struct pavo_qp *qp,
 	fill_answer(qp, &pkt, op, res->psn, res->msn);
 	pkt.atomic_orig = res->orig;
 	pkt.request_id = res->request_id;
-	return transmit(qp, &pkt, answer(qp, &pkt, 0), 0, is_near(qp));
+	return transmit_response(qp, &pkt, alloc_response(qp, &pkt, 0), 0,
+				 is_same_host_peer(qp));
 }
 
 static u8 read_opcode(const struct pavo_resource *res, bool last)
@@ -260,8 +265,8 @@ static u8 read_opcode(const struct pavo_resource *res, bool last)
  * answer that is sent again is always copied: a packet whose page changes on its way is
  * dropped for its ICRC, and that must not happen for ever. So is a late one, without an ICRC.
  */
-static bool add_payload(struct pavo_region *region, struct sk_buff *skb, u64 va,
-			u32 len, bool copy)
+static bool add_read_payload(struct pavo_region *region, struct sk_buff *skb,
+			     u64 va, u32 len, bool copy)
 {
 	void *room;
 	u32 n;
@@ -280,17 +285,17 @@ static bool add_payload(struct pavo_region *region, struct sk_buff *skb, u64 va,
 
 static struct sk_buff *
 read_packet(struct pavo_qp *qp, struct pavo_resource *res, struct pavo_pkt *pkt,
-	    struct pavo_region *region, u32 len, bool late)
+	    struct pavo_region *region, u32 len, bool defer)
 {
 	const u32 head = len <= PAVO_RESPOND_COPYBREAK ? len : 0;
-	bool copy = head == len || res->replay || late ||
+	bool copy = head == len || res->replay || defer ||
 		    READ_ONCE(pavo_copy_reads);
 	struct sk_buff *skb;
 
 	for (;;) {
-		skb = answer(qp, pkt, head);
+		skb = alloc_response(qp, pkt, head);
 		if (!skb || !len ||
-		    add_payload(region, skb, res->va, len, copy))
+		    add_read_payload(region, skb, res->va, len, copy))
 			return skb;
 		kfree_skb(skb);
 		if (unlikely(copy)) {
@@ -309,36 +314,37 @@ static bool find_memory(struct pavo_qp *qp, const struct pavo_resource *res)
 		return true;
 	qp->resp.rq = pavo_xrc_rq(qp, res->srqn);
 	/* Another may have its number by now, of another domain. */
-	return qp->resp.rq && !pavo_rkm_join(&qp->holder, qp->resp.rq->pd);
+	return qp->resp.rq && !pavo_rkm_join(&qp->key_state, qp->resp.rq->pd);
 }
 
 /* Make the next packet of a read, while its remote-key slot is busy. */
 static enum pavo_status make_read(struct pavo_qp *qp, struct pavo_resource *res,
 				  struct pavo_pkt *pkt, struct sk_buff **skb,
-				  u32 len, bool late)
+				  u32 len, bool defer)
 {
 	struct pavo_region *region;
 	enum pavo_status status;
 
-	status = pavo_xlate_remote(&qp->holder, res->rkey, res->va, len,
+	status = pavo_xlate_remote(&qp->key_state, res->rkey, res->va, len,
 				   IB_ACCESS_REMOTE_READ, &region);
 	if (unlikely(status == PAVO_ST_FAULT))
-		return pavo_fault_ask(&qp->holder, &qp->resp.side.missing,
-				      region, res->va, len, false);
+		return pavo_fault_request(&qp->key_state,
+					  &qp->resp.side.missing, region,
+					  res->va, len, false);
 	if (likely(!status))
-		*skb = read_packet(qp, res, pkt, region, len, late);
+		*skb = read_packet(qp, res, pkt, region, len, defer);
 	return status;
 }
 
 /* Bytes of the next packet of a read, or of a train; a replay has no trains. */
 static u32 next_bytes(const struct pavo_qp *qp, const struct pavo_resource *res,
-		      bool late)
+		      bool defer)
 {
 	u32 mtu = qp->attr.mtu;
 
-	if (res->left <= mtu || res->replay || !late)
+	if (res->left <= mtu || res->replay || !defer)
 		return min(res->left, mtu);
-	return min(res->left, PAVO_TRAIN_BYTES / mtu * mtu);
+	return min(res->left, PAVO_GSO_BYTES / mtu * mtu);
 }
 
 /*
@@ -347,9 +353,9 @@ static u32 next_bytes(const struct pavo_qp *qp, const struct pavo_resource *res,
  */
 static enum pavo_status send_read(struct pavo_qp *qp, struct pavo_resource *res)
 {
-	enum pavo_lateness may = lateness(qp);
+	enum pavo_icrc_defer may = response_icrc_defer(qp);
 	u32 len = next_bytes(qp, res, may);
-	bool late = may == PAVO_LATE_ALL || (may && len > qp->attr.mtu);
+	bool defer = may == PAVO_ICRC_DEFER_ALL || (may && len > qp->attr.mtu);
 	struct pavo_pkt pkt pavo_uncleared;
 	enum pavo_status status;
 	struct sk_buff *skb;
@@ -361,15 +367,16 @@ static enum pavo_status send_read(struct pavo_qp *qp, struct pavo_resource *res)
 	pkt.pad = -len & 3;
 	if (!find_memory(qp, res))
 		return PAVO_ST_KEY;
-	if (unlikely(len && !pavo_use_enter(&qp->holder, slot_of(qp, res))))
+	if (unlikely(len &&
+		     !pavo_use_enter(&qp->key_state, resource_slot(qp, res))))
 		return PAVO_ST_STATE;
-	status = make_read(qp, res, &pkt, &skb, len, late);
+	status = make_read(qp, res, &pkt, &skb, len, defer);
 	/* Attached pages may leave later, but only as they are now (ICRC). */
 	if (len)
-		pavo_use_leave(&qp->holder, slot_of(qp, res));
+		pavo_use_leave(&qp->key_state, resource_slot(qp, res));
 	if (unlikely(status))
 		return status;
-	status = transmit(qp, &pkt, skb, len, late);
+	status = transmit_response(qp, &pkt, skb, len, defer);
 	if (unlikely(status))
 		return status;
 	res->begun = true;
@@ -377,12 +384,12 @@ static enum pavo_status send_read(struct pavo_qp *qp, struct pavo_resource *res)
 	res->va += len;
 	res->left -= len;
 	if (!res->left)
-		pavo_use_end(&qp->holder, slot_of(qp, res));
+		pavo_use_end(&qp->key_state, resource_slot(qp, res));
 	return PAVO_ST_OK;
 }
 
 /* Send the next packet of the oldest queued answer. False: it has to wait. */
-static bool send_next(struct pavo_qp *qp)
+static bool send_next_response(struct pavo_qp *qp)
 {
 	struct pavo_responder *resp = &qp->resp;
 	u8 index = resp->send_queue[resp->send_head % PAVO_MAX_RD_ATOMIC];
@@ -398,7 +405,7 @@ static bool send_next(struct pavo_qp *qp)
 	if (unlikely(status && res->answered)) {
 		/* All of it was sent once; after that the key may end without an error. */
 		pavo_count(qp, rx_drop_duplicate_read);
-		pavo_use_end(&qp->holder, slot_of(qp, res));
+		pavo_use_end(&qp->key_state, resource_slot(qp, res));
 		res->left = 0;
 	} else if (unlikely(status)) {
 		/* The key ended during the read: a remote access error. */
@@ -430,7 +437,7 @@ static bool send_queued(struct pavo_qp *qp, struct pavo_budget *budget)
 		res = &resp->resources[queue[resp->send_head %
 					     PAVO_MAX_RD_ATOMIC]];
 		before = res->left;
-		if (!send_next(qp))
+		if (!send_next_response(qp))
 			return false;
 		pavo_budget_spend(budget, 1, before - res->left);
 	}

@@ -26,7 +26,7 @@ static int init_rq(struct pavo_qp *qp, struct pavo_mmap_info *info)
 			   qp->cap.max_recv_sge, info);
 	if (err)
 		return err;
-	own->pd = qp->holder.pd;
+	own->pd = qp->key_state.pd;
 	qp->resp.rq = own;
 	qp->cap.max_recv_wr = own->count;
 	return 0;
@@ -59,7 +59,7 @@ void pavo_responder_destroy(struct pavo_qp *qp)
 	pavo_side_forget(qp, &resp->side);
 	kfree(resp->wqe);
 	kfree(resp->resources);
-	pavo_rkm_free(&qp->holder);
+	pavo_rkm_free(&qp->key_state);
 	pavo_rq_destroy(&resp->own);
 	resp->wqe = NULL;
 	resp->resources = NULL;
@@ -71,13 +71,13 @@ void pavo_responder_reset(struct pavo_qp *qp)
 
 	pavo_side_forget(qp, &resp->side);
 	resp->side.pending = 0;
-	resp->side.near = (struct pavo_near){};
+	resp->side.backoff = (struct pavo_gso_backoff){};
 	resp->far_psns = 0;
 	resp->msn = 0;
 	resp->message = 0;
 	resp->nak_sent = false;
 	resp->established = false;
-	resp->last_wqe_told = false;
+	resp->last_wqe_notified = false;
 	resp->failing = false;
 	resp->ack_due = false;
 	resp->paused = false;
@@ -87,7 +87,7 @@ void pavo_responder_reset(struct pavo_qp *qp)
 	if (resp->resources)
 		memset(resp->resources, 0,
 		       resp->res_count * sizeof(*resp->resources));
-	pavo_rkm_forget(&qp->holder);
+	pavo_rkm_forget(&qp->key_state);
 	resp->wqe->active = false;
 	if (resp->own.ring)
 		pavo_rq_reset(&resp->own);
@@ -97,8 +97,9 @@ void pavo_responder_reset(struct pavo_qp *qp)
  * Replace resources and remote-key slots, unless operations of the peer are under way. Keep the
  * latest resources: the peer may send these requests again.
  */
-static bool replace(struct pavo_qp *qp, struct pavo_resource **resources,
-		    struct pavo_key_slots *slots, u32 count)
+static bool replace_resources(struct pavo_qp *qp,
+			      struct pavo_resource **resources,
+			      struct pavo_key_slots *slots, u32 count)
 {
 	struct pavo_responder *resp = &qp->resp;
 	u32 kept = min(count, resp->res_count), at = resp->res_head, i;
@@ -106,7 +107,7 @@ static bool replace(struct pavo_qp *qp, struct pavo_resource **resources,
 	/* pavo_rkm_slots_replace() relies on it, and does not know the lock. */
 	lockdep_assert_held(&resp->side.lock);
 	if (resp->send_head != resp->send_tail ||
-	    !pavo_rkm_slots_replace(&qp->holder, slots))
+	    !pavo_rkm_slots_replace(&qp->key_state, slots))
 		return false;
 	for (i = kept; i--;) {
 		at = (at ?: resp->res_count) - 1;
@@ -129,7 +130,7 @@ int pavo_responder_resize(struct pavo_qp *qp)
 
 	for (tries = 0; slots && resources && tries < RESIZE_TRIES; tries++) {
 		spin_lock_bh(&qp->resp.side.lock);
-		done = replace(qp, &resources, slots, count);
+		done = replace_resources(qp, &resources, slots, count);
 		spin_unlock_bh(&qp->resp.side.lock);
 		smp_mb(); /* as in pavo_side_run() */
 		pavo_responder_run(qp);
@@ -153,7 +154,7 @@ int pavo_responder_ready(struct pavo_qp *qp)
  * Raise COMM_EST, once, for a packet before RTS: the peer is connected, even if the message
  * of the connection manager was lost (IBA 11.6.3.2).
  */
-static void tell_established(struct pavo_qp *qp)
+static void notify_established(struct pavo_qp *qp)
 {
 	if (qp->resp.established)
 		return;
@@ -175,7 +176,7 @@ static void drop_attached(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 }
 
 /* Handle a packet. PAVO_ST_WAIT: it is parked until the side's wait (pages, or a walk) is over. */
-static enum pavo_status handle(struct pavo_qp *qp, struct pavo_rx *rx)
+static enum pavo_status handle_request(struct pavo_qp *qp, struct pavo_rx *rx)
 {
 	int state = pavo_qp_state(qp);
 
@@ -183,7 +184,7 @@ static enum pavo_status handle(struct pavo_qp *qp, struct pavo_rx *rx)
 		pavo_count(qp, rx_drop_state);
 		return PAVO_ST_OK;
 	}
-	pavo_near_seen(&qp->resp.side.near);
+	pavo_gso_backoff_seen(&qp->resp.side.backoff);
 	if (unlikely(!pavo_attached_stands(&rx->meta, rx->pkt.psn))) {
 		drop_attached(qp, &rx->pkt);
 		return PAVO_ST_OK;
@@ -191,7 +192,7 @@ static enum pavo_status handle(struct pavo_qp *qp, struct pavo_rx *rx)
 	if (pavo_is_datagram(qp))
 		return pavo_datagram(qp, rx);
 	if (unlikely(state == IB_QPS_RTR))
-		tell_established(qp);
+		notify_established(qp);
 	return pavo_is_reliable(qp) ? pavo_execute(qp, rx) :
 				      pavo_execute_unreliable(qp, rx);
 }
@@ -212,26 +213,26 @@ static bool visit_responder(struct pavo_qp *qp, struct pavo_budget *slice)
 	if (pavo_qp_state(qp) != IB_QPS_ERR)
 		return pavo_respond(qp, slice);
 	/* Operations of the peer are over. */
-	pavo_rkm_forget(&qp->holder);
+	pavo_rkm_forget(&qp->key_state);
 	left = pavo_rq_flush(qp, max(slice->packets, 0));
 	slice->packets = left;
 	return !left;
 }
 
 static const struct pavo_side_work work = {
-	.handle = handle,
+	.handle = handle_request,
 	.visit = visit_responder,
 	.loop = PAVO_LOOP_RESPONDER,
 };
 
-static void run(struct pavo_qp *qp)
+static void run_responder(struct pavo_qp *qp)
 {
 	pavo_side_run(qp, &qp->resp.side, qp->recv_cq, &work);
 }
 
 void pavo_responder_run(struct pavo_qp *qp)
 {
-	run(qp);
+	run_responder(qp);
 	if (unlikely(pavo_qp_state(qp) == IB_QPS_ERR))
 		pavo_requester_end(qp);
 }
@@ -247,7 +248,7 @@ void pavo_responder_receive(struct pavo_qp *qp, struct pavo_rx *rx)
 void pavo_responder_end(struct pavo_qp *qp)
 {
 	if (test_bit(PAVO_RESP_FLUSH, &qp->resp.side.pending))
-		run(qp);
+		run_responder(qp);
 }
 
 void pavo_responder_kick(struct pavo_qp *qp)

@@ -16,13 +16,13 @@
  */
 static void drop_message(struct pavo_qp *qp)
 {
-	pavo_use_end(&qp->holder, PAVO_KEY_SLOT_WRITE);
+	pavo_use_end(&qp->key_state, PAVO_KEY_SLOT_WRITE);
 	qp->resp.message = 0;
 	pavo_rq_rewind(qp);
 }
 
 /* Drop the message whose packet failed; an error of this end is one of the QP. */
-static void refuse(struct pavo_qp *qp, enum pavo_status status)
+static void refuse_message(struct pavo_qp *qp, enum pavo_status status)
 {
 	if (status == PAVO_ST_FAILED) {
 		pavo_qp_error(qp, IB_EVENT_QP_FATAL);
@@ -74,7 +74,7 @@ enum pavo_status pavo_execute_unreliable(struct pavo_qp *qp, struct pavo_rx *rx)
 	if (unlikely(status == PAVO_ST_WAIT))
 		return status;
 	if (unlikely(status))
-		refuse(qp, status);
+		refuse_message(qp, status);
 	/* Also a dropped packet uses up its PSN. */
 	resp->epsn = pavo_psn_add(pkt->psn, 1);
 	return status;

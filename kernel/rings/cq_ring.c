@@ -124,7 +124,7 @@ out:
  * Call the handler as long as an event is owed. BH disabled: a preempted caller would hold up
  * events of other CPUs.
  */
-static void tell_handler(struct pavo_cq *cq)
+static void notify_handler(struct pavo_cq *cq)
 {
 	unsigned int calls;
 
@@ -134,11 +134,11 @@ static void tell_handler(struct pavo_cq *cq)
 				   &cq->work);
 			return;
 		}
-		if (test_and_set_bit(PAVO_CQ_TELLING, &cq->event))
+		if (test_and_set_bit(PAVO_CQ_NOTIFYING, &cq->event))
 			return;
 		if (test_and_clear_bit(PAVO_CQ_OWED, &cq->event))
 			cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
-		clear_bit_unlock(PAVO_CQ_TELLING, &cq->event);
+		clear_bit_unlock(PAVO_CQ_NOTIFYING, &cq->event);
 		/* One that has found the bit set owes its event already. */
 		smp_mb__after_atomic();
 	}
@@ -149,7 +149,7 @@ void pavo_cq_raise(struct pavo_cq *cq)
 	if (!cq || !test_bit(PAVO_CQ_OWED, &cq->event))
 		return;
 	local_bh_disable();
-	tell_handler(cq);
+	notify_handler(cq);
 	local_bh_enable();
 }
 

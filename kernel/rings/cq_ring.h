@@ -19,13 +19,13 @@ struct pavo_mmap;
  * event meanwhile leaves it to that caller; the side may run inside the handler itself.
  */
 #define PAVO_CQ_OWED 0
-#define PAVO_CQ_TELLING 1
+#define PAVO_CQ_NOTIFYING 1
 #define PAVO_CQ_OVERRUN 2
 
 /**
  * struct pavo_cq - completion queue.
  * @ib:     the object of rdma core, first
- * @payer:  user that it counts for
+ * @account:  user that it counts for
  * @mmap:   the memory of @ring and @cqes: mapped by the process, or private to the kernel.
  *          verbs/resize.c replaces it under @lock
  * @ring:   its header
@@ -50,7 +50,7 @@ struct pavo_mmap;
  */
 struct pavo_cq {
 	struct ib_cq ib;
-	kuid_t payer;
+	kuid_t account;
 	struct pavo_mmap *mmap;
 	struct pavo_cq_header *ring;
 	struct pavo_cqe *cqes;

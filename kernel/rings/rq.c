@@ -76,7 +76,7 @@ void pavo_rq_reset(struct pavo_rq *rq)
 	WRITE_ONCE(rq->ring->flags, 0);
 }
 
-static void *slot(const struct pavo_rq *rq, u32 n)
+static void *rq_slot(const struct pavo_rq *rq, u32 n)
 {
 	return (void *)rq->ring + PAVO_RQ_HEADER_SIZE +
 	       (size_t)(n & (rq->count - 1)) * rq->wqe_size;
@@ -88,7 +88,7 @@ static void *slot(const struct pavo_rq *rq, u32 n)
  */
 static bool copy_wqe(const struct pavo_rq *rq, struct pavo_recv_wqe *wqe)
 {
-	const struct pavo_srq_seg *at = slot(rq, rq->head);
+	const struct pavo_srq_seg *at = rq_slot(rq, rq->head);
 	const struct pavo_data_seg *from = (const void *)(at + 1);
 	struct pavo_srq_seg first;
 	struct pavo_data_seg seg;
@@ -119,8 +119,8 @@ static bool copy_wqe(const struct pavo_rq *rq, struct pavo_recv_wqe *wqe)
 	return true;
 }
 
-static enum pavo_rq_status pop(struct pavo_rq *rq, struct pavo_recv_wqe *wqe,
-			       u32 *left)
+static enum pavo_rq_status pop_wqe(struct pavo_rq *rq,
+				   struct pavo_recv_wqe *wqe, u32 *left)
 {
 	/* Pairs with the release store behind a posted WQE. */
 	u32 posted = smp_load_acquire(&rq->ring->prod) - rq->head;
@@ -150,7 +150,7 @@ static enum pavo_rq_status pop_shared(struct pavo_rq *rq,
 
 	spin_lock_bh(&rq->lock);
 	if (!srq->failed)
-		status = pop(rq, wqe, &left);
+		status = pop_wqe(rq, wqe, &left);
 	if (status == PAVO_RQ_OK && left < srq->limit) {
 		srq->limit = 0;
 		pavo_srq_raise(srq, IB_EVENT_SRQ_LIMIT_REACHED);
@@ -166,20 +166,20 @@ enum pavo_rq_status pavo_rq_pop(struct pavo_rq *rq, struct pavo_recv_wqe *wqe)
 {
 	u32 left;
 
-	return rq->srq ? pop_shared(rq, wqe) : pop(rq, wqe, &left);
+	return rq->srq ? pop_shared(rq, wqe) : pop_wqe(rq, wqe, &left);
 }
 
-static int post_one(struct pavo_rq *rq, const struct ib_recv_wr *wr)
+static int post_recv_wr(struct pavo_rq *rq, const struct ib_recv_wr *wr)
 {
 	u32 n = rq->ring->prod;
-	struct pavo_srq_seg *first = slot(rq, n);
+	struct pavo_srq_seg *first = rq_slot(rq, n);
 	struct pavo_data_seg *seg = (void *)(first + 1);
 	const struct ib_sge *sge = wr->sg_list;
 	int i;
 
 	if (wr->num_sge > rq->max_sge)
 		return -EINVAL;
-	/* Pairs with the release in pop(). */
+	/* Pairs with the release in pop_wqe(). */
 	if (n - smp_load_acquire(&rq->head) >= rq->count)
 		return -ENOMEM;
 	memset(first, 0, sizeof(*first));
@@ -196,7 +196,7 @@ static int post_one(struct pavo_rq *rq, const struct ib_recv_wr *wr)
 	}
 	memset(seg, 0, sizeof(*seg));
 	rq->wr_id[n & (rq->count - 1)] = wr->wr_id;
-	/* Pairs with the acquire in pop(). */
+	/* Pairs with the acquire in pop_wqe(). */
 	smp_store_release(&rq->ring->prod, n + 1);
 	return 0;
 }
@@ -209,7 +209,7 @@ int pavo_rq_post(struct pavo_rq *rq, const struct ib_recv_wr *wr,
 
 	spin_lock_irqsave(&rq->post_lock, flags);
 	for (; wr; wr = wr->next) {
-		err = post_one(rq, wr);
+		err = post_recv_wr(rq, wr);
 		if (err) {
 			*bad_wr = wr;
 			break;

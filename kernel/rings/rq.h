@@ -74,7 +74,7 @@ struct pavo_recv_wqe {
 /**
  * struct pavo_srq - shared receive queue.
  * @ib:     the object of rdma core, first
- * @payer:  user that it counts for
+ * @account:  user that it counts for
  * @rq:     its ring
  * @limit:  fewer WQEs than this: an event, once; 0: no consumer asked for it
  * @failed: the ring is damaged; no WQE is taken from it any more
@@ -84,7 +84,7 @@ struct pavo_recv_wqe {
  */
 struct pavo_srq {
 	struct ib_srq ib;
-	kuid_t payer;
+	kuid_t account;
 	struct pavo_rq rq;
 	u32 limit;
 	bool failed;

@@ -8,7 +8,7 @@
  */
 #include "adapter.h"
 #include "net/net.h"
-#include "payer.h"
+#include "accounting.h"
 #include "requester/ah.h"
 #include "verbs/verbs.h"
 
@@ -40,8 +40,8 @@ int pavo_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 		return -EINVAL;
 	if (pavo_charge(&ah->charge, sizeof(*ah), udata))
 		return -ENOMEM;
-	ah->payer = pavo_payer_if(udata);
-	if (!pavo_object_take(dev, PAVO_OBJ_AH, ah->payer)) {
+	ah->account = pavo_caller_account_if(udata);
+	if (!pavo_object_take(dev, PAVO_OBJ_AH, ah->account)) {
 		pavo_charge_end(ah->charge);
 		return -ENOMEM;
 	}
@@ -68,7 +68,7 @@ int pavo_destroy_ah(struct ib_ah *ibah, u32 flags)
 {
 	struct pavo_ah *ah = to_pavo_ah(ibah);
 
-	pavo_object_give(to_pavo_dev(ibah->device), PAVO_OBJ_AH, ah->payer);
+	pavo_object_give(to_pavo_dev(ibah->device), PAVO_OBJ_AH, ah->account);
 	pavo_charge_end(ah->charge);
 	return 0;
 }

@@ -13,30 +13,31 @@
 #include "verbs/verbs.h"
 
 /* Counters of the QPs that are bound to one rdma_counter. */
-struct pavo_own_stats {
-	struct pavo_stats __percpu *stats;
+struct pavo_qp_stats {
+	struct pavo_pcpu_stats __percpu *pcpu;
 };
 
 static struct rdma_hw_stats *alloc_counter(struct rdma_counter *counter)
 {
-	return pavo_stats_alloc();
+	return pavo_hw_stats_alloc();
 }
 
-static struct pavo_own_stats *create(struct pavo_dev *dev, u32 *id)
+static struct pavo_qp_stats *create_qp_stats(struct pavo_dev *dev, u32 *id)
 {
-	struct pavo_own_stats *own = kzalloc(sizeof(*own), GFP_KERNEL_ACCOUNT);
+	struct pavo_qp_stats *own = kzalloc(sizeof(*own), GFP_KERNEL_ACCOUNT);
 	int err;
 
 	if (!own)
 		return ERR_PTR(-ENOMEM);
-	own->stats = alloc_percpu_gfp(struct pavo_stats, GFP_KERNEL_ACCOUNT);
-	if (!own->stats) {
+	own->pcpu =
+		alloc_percpu_gfp(struct pavo_pcpu_stats, GFP_KERNEL_ACCOUNT);
+	if (!own->pcpu) {
 		kfree(own);
 		return ERR_PTR(-ENOMEM);
 	}
 	err = xa_alloc(&dev->counters, id, own, xa_limit_31b, GFP_KERNEL);
 	if (err) {
-		free_percpu(own->stats);
+		free_percpu(own->pcpu);
 		kfree(own);
 		return ERR_PTR(err);
 	}
@@ -50,15 +51,15 @@ static struct pavo_own_stats *create(struct pavo_dev *dev, u32 *id)
 static int bind_counter(struct rdma_counter *counter, PAVO_COUNTER_QP)
 {
 	struct pavo_qp *qp = to_pavo_qp(ibqp);
-	struct pavo_own_stats *own;
+	struct pavo_qp_stats *own;
 
 	if (counter->id)
 		own = xa_load(&qp->dev->counters, counter->id);
 	else
-		own = create(qp->dev, &counter->id);
+		own = create_qp_stats(qp->dev, &counter->id);
 	if (IS_ERR(own))
 		return PTR_ERR(own);
-	WRITE_ONCE(qp->tally.stats, own->stats);
+	WRITE_ONCE(qp->stats.pcpu, own->pcpu);
 	ibqp->counter = counter;
 	return 0;
 }
@@ -71,7 +72,7 @@ static int unbind_counter(PAVO_COUNTER_QP)
 {
 	struct pavo_qp *qp = to_pavo_qp(ibqp);
 
-	WRITE_ONCE(qp->tally.stats, qp->dev->tally.stats);
+	WRITE_ONCE(qp->stats.pcpu, qp->dev->stats.pcpu);
 	ibqp->counter = NULL;
 	return 0;
 }
@@ -79,9 +80,10 @@ static int unbind_counter(PAVO_COUNTER_QP)
 static int update_counter(struct rdma_counter *counter)
 {
 	struct pavo_dev *dev = to_pavo_dev(counter->device);
-	struct pavo_own_stats *own = xa_load(&dev->counters, counter->id);
+	struct pavo_qp_stats *own = xa_load(&dev->counters, counter->id);
 
-	pavo_stats_sum(own->stats, 0, PAVO_CNT_OF_PORT, counter->stats->value);
+	pavo_hw_stats_sum(own->pcpu, 0, PAVO_CNT_OF_PORT,
+			  counter->stats->value);
 	return 0;
 }
 
@@ -93,7 +95,7 @@ static int update_counter(struct rdma_counter *counter)
 static int dealloc_counter(struct rdma_counter *counter)
 {
 	struct pavo_dev *dev = to_pavo_dev(counter->device);
-	struct pavo_own_stats *own = xa_erase(&dev->counters, counter->id);
+	struct pavo_qp_stats *own = xa_erase(&dev->counters, counter->id);
 	const u64 *one;
 	int cpu, i;
 
@@ -102,12 +104,12 @@ static int dealloc_counter(struct rdma_counter *counter)
 		u64 late = i < PAVO_CNT_OF_PORT ? -counter->stats->value[i] : 0;
 
 		for_each_possible_cpu(cpu) {
-			one = &per_cpu_ptr(own->stats, cpu)->counter[i];
+			one = &per_cpu_ptr(own->pcpu, cpu)->counter[i];
 			late += *one;
 		}
-		this_cpu_add(dev->tally.stats->counter[i], late);
+		this_cpu_add(dev->stats.pcpu->counter[i], late);
 	}
-	free_percpu(own->stats);
+	free_percpu(own->pcpu);
 	kfree(own);
 	return 0;
 }

@@ -80,7 +80,7 @@ static void fail_users(struct pavo_cq *cq)
 }
 
 /* Tell the CQ's consumer, its queue pairs and shared receive queues that it has overrun. */
-static void tell_overrun(struct pavo_cq *cq)
+static void notify_overrun(struct pavo_cq *cq)
 {
 	struct ib_event event = {
 		.device = cq->ib.device,
@@ -98,7 +98,7 @@ static void run_cq_work(struct work_struct *work)
 	struct pavo_cq *cq = container_of(work, struct pavo_cq, work);
 
 	if (test_and_clear_bit(PAVO_CQ_OVERRUN, &cq->event))
-		tell_overrun(cq);
+		notify_overrun(cq);
 	pavo_cq_raise(cq);
 }
 
@@ -246,8 +246,8 @@ int pavo_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	err = check_attr(attr, udata);
 	if (err)
 		return err;
-	cq->payer = pavo_payer_if(udata);
-	if (!pavo_object_take(dev, PAVO_OBJ_CQ, cq->payer))
+	cq->account = pavo_caller_account_if(udata);
+	if (!pavo_object_take(dev, PAVO_OBJ_CQ, cq->account))
 		return -ENOMEM;
 	spin_lock_init(&cq->lock);
 	mutex_init(&cq->resize_mutex);
@@ -260,7 +260,7 @@ int pavo_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	cq->count = roundup_pow_of_two(attr->cqe);
 	err = build_ring(cq, udata);
 	if (err) {
-		pavo_object_give(dev, PAVO_OBJ_CQ, cq->payer);
+		pavo_object_give(dev, PAVO_OBJ_CQ, cq->account);
 		return err;
 	}
 	ibcq->cqe = cq->count;
@@ -275,7 +275,7 @@ int pavo_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	cancel_work_sync(&cq->work);
 	hrtimer_cancel(&cq->timer);
 	pavo_mmap_destroy(cq->mmap);
-	pavo_object_give(to_pavo_dev(ibcq->device), PAVO_OBJ_CQ, cq->payer);
+	pavo_object_give(to_pavo_dev(ibcq->device), PAVO_OBJ_CQ, cq->account);
 	return 0;
 }
 

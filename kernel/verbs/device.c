@@ -12,7 +12,7 @@
 #include "control/control.h"
 #include "memory/memory.h"
 #include "net/net.h"
-#include "payer.h"
+#include "accounting.h"
 #include "qp/qp.h"
 #include "requester/ah.h"
 #include "rings/mmap.h"
@@ -234,8 +234,8 @@ static int alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 
 	if (pavo_charge(&pd->charge, sizeof(*pd), udata))
 		return -ENOMEM;
-	pd->payer = pavo_payer_if(udata);
-	if (!pavo_object_take(dev, PAVO_OBJ_PD, pd->payer)) {
+	pd->account = pavo_caller_account_if(udata);
+	if (!pavo_object_take(dev, PAVO_OBJ_PD, pd->account)) {
 		pavo_charge_end(pd->charge);
 		return -ENOMEM;
 	}
@@ -250,7 +250,7 @@ static int dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 	/* A queue pair of XRC, without a PD of its own, may still have asked for a walk. */
 	pavo_rkm_settle(dev);
 	pavo_rkm_part(dev, to_pavo_pd(ibpd));
-	pavo_object_give(dev, PAVO_OBJ_PD, to_pavo_pd(ibpd)->payer);
+	pavo_object_give(dev, PAVO_OBJ_PD, to_pavo_pd(ibpd)->account);
 	pavo_charge_end(to_pavo_pd(ibpd)->charge);
 	return 0;
 }

@@ -3,7 +3,7 @@
  * policy.c - how queue pairs share an adapter, as its administrator sets it: files of sysfs, under
  * traffic, and parameters of the module, for adapters that are made afterwards.
  *
- * Called by sysfs and by main.c. The sharing itself is in turns.c and requester/turn.c.
+ * Called by sysfs and by main.c. The sharing itself is in drr.c and requester/drr_queue.c.
  */
 #include <linux/ctype.h>
 #include <linux/moduleparam.h>
@@ -51,9 +51,9 @@ MODULE_PARM_DESC(read_credits,
 
 void pavo_policy_init(struct pavo_dev *dev)
 {
-	spin_lock_init(&dev->turns_lock);
-	pavo_turns_init(&dev->turns, READ_ONCE(quantum),
-			READ_ONCE(send_credits), READ_ONCE(read_credits));
+	spin_lock_init(&dev->drr_lock);
+	pavo_drr_init(&dev->drr, READ_ONCE(quantum), READ_ONCE(send_credits),
+		      READ_ONCE(read_credits));
 }
 
 static struct pavo_dev *find_dev(struct device *device)
@@ -62,8 +62,8 @@ static struct pavo_dev *find_dev(struct device *device)
 }
 
 /* A number of a file that the administrator of the adapter's network may write. */
-static int parse(struct pavo_dev *dev, const char *text, u32 least, u32 most,
-		 u32 *value)
+static int parse_value(struct pavo_dev *dev, const char *text, u32 least,
+		       u32 most, u32 *value)
 {
 	int err;
 
@@ -79,7 +79,7 @@ static ssize_t quantum_show(struct device *device,
 			    struct device_attribute *attr, char *buf)
 {
 	return sysfs_emit(buf, "%u\n",
-			  READ_ONCE(find_dev(device)->turns.quantum));
+			  READ_ONCE(find_dev(device)->drr.quantum));
 }
 
 static ssize_t quantum_store(struct device *device,
@@ -90,10 +90,11 @@ static ssize_t quantum_store(struct device *device,
 	u32 value;
 	int err;
 
-	err = parse(dev, buf, PAVO_QUANTUM_LEAST, PAVO_QUANTUM_MOST, &value);
+	err = parse_value(dev, buf, PAVO_QUANTUM_LEAST, PAVO_QUANTUM_MOST,
+			  &value);
 	if (err)
 		return err;
-	WRITE_ONCE(dev->turns.quantum, value);
+	WRITE_ONCE(dev->drr.quantum, value);
 	return count;
 }
 
@@ -102,7 +103,7 @@ DEVICE_ATTR_RW(quantum);
 static ssize_t show_limit(struct device *device, enum pavo_pool pool, char *buf)
 {
 	return sysfs_emit(buf, "%u\n",
-			  READ_ONCE(find_dev(device)->turns.pool[pool].limit));
+			  READ_ONCE(find_dev(device)->drr.pool[pool].limit));
 }
 
 /* Credits beyond a lower limit come back one by one; none is given meanwhile. */
@@ -113,15 +114,15 @@ static ssize_t set_limit(struct device *device, enum pavo_pool pool,
 	u32 value;
 	int err;
 
-	err = parse(dev, buf, 0, PAVO_CREDITS_MOST, &value);
+	err = parse_value(dev, buf, 0, PAVO_CREDITS_MOST, &value);
 	if (err)
 		return err;
-	spin_lock_bh(&dev->turns_lock);
-	WRITE_ONCE(dev->turns.pool[pool].limit, value);
-	dev->turns.pool[pool].most = dev->turns.pool[pool].used;
-	pavo_turns_judge(&dev->turns);
-	spin_unlock_bh(&dev->turns_lock);
-	pavo_turns_changed(dev);
+	spin_lock_bh(&dev->drr_lock);
+	WRITE_ONCE(dev->drr.pool[pool].limit, value);
+	dev->drr.pool[pool].most = dev->drr.pool[pool].used;
+	pavo_drr_enable(&dev->drr);
+	spin_unlock_bh(&dev->drr_lock);
+	pavo_qp_drr_changed(dev);
 	return count;
 }
 
@@ -163,7 +164,7 @@ static ssize_t weights_show(struct device *device,
 
 	for (level = 0; level < PAVO_LEVELS; level++)
 		len += sysfs_emit_at(buf, len, "%d:%u%c", level,
-				     READ_ONCE(dev->turns.weight[level]),
+				     READ_ONCE(dev->drr.weight[level]),
 				     level == PAVO_LEVELS - 1 ? '\n' : ' ');
 	return len;
 }
@@ -197,17 +198,17 @@ static ssize_t weights_store(struct device *device,
 
 	if (!pavo_port_admin(&dev->port))
 		return -EPERM;
-	spin_lock_bh(&dev->turns_lock);
-	memcpy(weight, dev->turns.weight, sizeof(weight));
+	spin_lock_bh(&dev->drr_lock);
+	memcpy(weight, dev->drr.weight, sizeof(weight));
 	err = parse_weights(buf, weight);
 	if (!err) {
-		memcpy(dev->turns.weight, weight, sizeof(weight));
-		pavo_turns_judge(&dev->turns);
+		memcpy(dev->drr.weight, weight, sizeof(weight));
+		pavo_drr_enable(&dev->drr);
 	}
-	spin_unlock_bh(&dev->turns_lock);
+	spin_unlock_bh(&dev->drr_lock);
 	if (err)
 		return err;
-	pavo_turns_changed(dev);
+	pavo_qp_drr_changed(dev);
 	return count;
 }
 
@@ -222,13 +223,13 @@ static void show_pool(struct seq_file *file, const char *name,
 
 void pavo_policy_show(struct seq_file *file, struct pavo_dev *dev)
 {
-	struct pavo_turns turns;
+	struct pavo_drr drr;
 
-	spin_lock_bh(&dev->turns_lock);
-	turns = dev->turns;
-	spin_unlock_bh(&dev->turns_lock);
-	seq_printf(file, "%s turns %llu %s\n", dev_name(&dev->ib.dev),
-		   turns.turns, turns.on ? "on" : "off");
-	show_pool(file, " sends", &turns.pool[PAVO_POOL_SENDS]);
-	show_pool(file, " reads", &turns.pool[PAVO_POOL_READS]);
+	spin_lock_bh(&dev->drr_lock);
+	drr = dev->drr;
+	spin_unlock_bh(&dev->drr_lock);
+	seq_printf(file, "%s turns %llu %s\n", dev_name(&dev->ib.dev), drr.drr,
+		   drr.on ? "on" : "off");
+	show_pool(file, " sends", &drr.pool[PAVO_POOL_SENDS]);
+	show_pool(file, " reads", &drr.pool[PAVO_POOL_READS]);
 }

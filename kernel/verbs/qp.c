@@ -8,7 +8,7 @@
 #include <rdma/uverbs_ioctl.h>
 #include "control/control.h"
 #include "memory/memory.h"
-#include "payer.h"
+#include "accounting.h"
 #include "qp/mcast.h"
 #include "qp/qp.h"
 #include "requester/requester.h"
@@ -45,8 +45,8 @@ static bool is_of_process(const struct ib_qp_init_attr *init,
 	return udata || init->qp_type == IB_QPT_XRC_TGT;
 }
 
-static int check_init(const struct ib_qp_init_attr *init,
-		      const struct ib_udata *udata)
+static int check_qp_init(const struct ib_qp_init_attr *init,
+			 const struct ib_udata *udata)
 {
 	switch (init->qp_type) {
 	case IB_QPT_RC:
@@ -82,12 +82,12 @@ static void set_up_qp(struct pavo_qp *qp, const struct ib_qp_init_attr *init,
 		      struct ib_udata *udata)
 {
 	qp->dev = to_pavo_dev(qp->ib.device);
-	qp->tally = qp->dev->tally;
-	qp->tally.of_qp = true;
-	qp->holder.dev = qp->dev;
-	qp->holder.tally = &qp->tally;
-	qp->holder.pd = qp->ib.pd ? to_pavo_pd(qp->ib.pd) : NULL;
-	qp->holder.peer_pd = qp->holder.pd;
+	qp->stats = qp->dev->stats;
+	qp->stats.of_qp = true;
+	qp->key_state.dev = qp->dev;
+	qp->key_state.stats = &qp->stats;
+	qp->key_state.pd = qp->ib.pd ? to_pavo_pd(qp->ib.pd) : NULL;
+	qp->key_state.peer_pd = qp->key_state.pd;
 	qp->send_cq = init->send_cq ? to_pavo_cq(init->send_cq) : NULL;
 	qp->recv_cq = init->recv_cq ? to_pavo_cq(init->recv_cq) : NULL;
 	/* A target has none: rdma core takes one that a process names, and no reference to it. */
@@ -99,7 +99,7 @@ static void set_up_qp(struct pavo_qp *qp, const struct ib_qp_init_attr *init,
 	if (!pavo_is_xrc_target(qp))
 		qp->cap = init->cap;
 	qp->sq_sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
-	INIT_LIST_HEAD(&qp->holder.windows);
+	INIT_LIST_HEAD(&qp->key_state.windows);
 	pavo_qp_context_init(qp);
 }
 
@@ -114,7 +114,7 @@ static int build_qp(struct pavo_qp *qp, struct pavo_create_qp_resp *resp)
 	err = pavo_responder_init(qp, &resp->rq);
 	if (err)
 		goto err_requester;
-	err = pavo_qp_number(qp);
+	err = pavo_qp_reserve_qpn(qp);
 	if (err)
 		goto err_responder;
 
@@ -135,7 +135,7 @@ static void demolish_qp(struct pavo_qp *qp)
 {
 	pavo_cqs_leave(qp);
 	pavo_qp_remove(qp);
-	pavo_mw_forget_qp(&qp->holder);
+	pavo_mw_forget_qp(&qp->key_state);
 	pavo_requester_destroy(qp);
 	pavo_responder_destroy(qp);
 	pavo_cq_forget(qp->send_cq, qp->ib.qp_num);
@@ -150,7 +150,7 @@ int pavo_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	struct pavo_create_qp_resp resp = {};
 	int err;
 
-	err = check_init(init, udata);
+	err = check_qp_init(init, udata);
 	if (err)
 		return err;
 	if (is_of_process(init, udata)) {
@@ -159,7 +159,7 @@ int pavo_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 			return -ENOMEM;
 	}
 	err = -ENOMEM;
-	if (!pavo_object_take(dev, PAVO_OBJ_QP, pavo_user_payer(qp->user)))
+	if (!pavo_object_take(dev, PAVO_OBJ_QP, pavo_user_account(qp->user)))
 		goto err_user;
 
 	set_up_qp(qp, init, udata);
@@ -176,7 +176,7 @@ int pavo_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 		return 0;
 	demolish_qp(qp);
 err_give:
-	pavo_object_give(dev, PAVO_OBJ_QP, pavo_user_payer(qp->user));
+	pavo_object_give(dev, PAVO_OBJ_QP, pavo_user_account(qp->user));
 err_user:
 	pavo_user_put(qp->user);
 	return err;
@@ -187,7 +187,7 @@ int pavo_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	struct pavo_qp *qp = to_pavo_qp(ibqp);
 
 	demolish_qp(qp);
-	pavo_object_give(qp->dev, PAVO_OBJ_QP, pavo_user_payer(qp->user));
+	pavo_object_give(qp->dev, PAVO_OBJ_QP, pavo_user_account(qp->user));
 	pavo_user_put(qp->user);
 	return 0;
 }

@@ -53,8 +53,8 @@ static int begin_resize(struct pavo_cq *cq, struct pavo_new_ring *to)
 	return 0;
 }
 
-static void copy_entries(const struct pavo_cq *cq, struct pavo_new_ring *to,
-			 u32 end)
+static void copy_cqes(const struct pavo_cq *cq, struct pavo_new_ring *to,
+		      u32 end)
 {
 	u32 slot;
 
@@ -69,9 +69,9 @@ static void copy_most(const struct pavo_cq *cq, struct pavo_new_ring *to,
 		      u32 end)
 {
 	while (to->copied != end) {
-		copy_entries(cq, to,
-			     to->copied + min_t(u32, end - to->copied,
-						ENTRIES_IN_A_ROW));
+		copy_cqes(cq, to,
+			  to->copied + min_t(u32, end - to->copied,
+					     ENTRIES_IN_A_ROW));
 		cond_resched();
 	}
 }
@@ -115,7 +115,7 @@ static int try_swap(struct pavo_cq *cq, struct pavo_new_ring *to, u32 *prod)
 	} else if (cq->prod - to->copied > ENTRIES_IN_A_ROW) {
 		err = -EAGAIN;
 	} else {
-		copy_entries(cq, to, cq->prod);
+		copy_cqes(cq, to, cq->prod);
 		swap_rings(cq, to);
 	}
 	spin_unlock_irq(&cq->lock);

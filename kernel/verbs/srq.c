@@ -8,8 +8,8 @@
 #include <rdma/uverbs_ioctl.h>
 #include "adapter.h"
 #include "memory/pd.h"
-#include "number.h"
-#include "payer.h"
+#include "id_alloc.h"
+#include "accounting.h"
 #include "rings/cq_ring.h"
 #include "rings/rq.h"
 #include "rings/ucontext.h"
@@ -34,8 +34,8 @@ static void run_srq_work(struct work_struct *work)
 	}
 }
 
-static int check_init(const struct ib_srq_init_attr *init,
-		      const struct ib_udata *udata)
+static int check_srq_init(const struct ib_srq_init_attr *init,
+			  const struct ib_udata *udata)
 {
 	if (init->srq_type != IB_SRQT_BASIC && init->srq_type != IB_SRQT_XRC)
 		return -EOPNOTSUPP;
@@ -48,7 +48,7 @@ static int check_init(const struct ib_srq_init_attr *init,
 }
 
 /* Give an SRQ of XRC its CQ, and the number by which requests name it. */
-static int number_srq(struct pavo_srq *srq)
+static int assign_srqn(struct pavo_srq *srq)
 {
 	struct pavo_dev *dev = to_pavo_dev(srq->ib.device);
 	u32 number;
@@ -57,7 +57,7 @@ static int number_srq(struct pavo_srq *srq)
 	if (srq->ib.srq_type != IB_SRQT_XRC)
 		return 0;
 	srq->rq.cq = to_pavo_cq(srq->ib.ext.cq);
-	err = pavo_number_reserve(&dev->srqs, 1, PAVO_QPN_MASK, &number);
+	err = pavo_id_reserve(&dev->srqs, 1, PAVO_QPN_MASK, &number);
 	if (err)
 		return err;
 	srq->ib.ext.xrc.srq_num = number;
@@ -97,7 +97,7 @@ static int build_srq(struct pavo_srq *srq, struct ib_srq_init_attr *init,
 	rq->pd = to_pavo_pd(srq->ib.pd);
 	rq->srq = srq;
 	init->attr.max_wr = rq->count;
-	err = number_srq(srq);
+	err = assign_srqn(srq);
 	if (err)
 		goto err_rq;
 	if (!udata)
@@ -122,16 +122,16 @@ int pavo_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	struct pavo_srq *srq = to_pavo_srq(ibsrq);
 	int err;
 
-	err = check_init(init, udata);
+	err = check_srq_init(init, udata);
 	if (err)
 		return err;
-	srq->payer = pavo_payer_if(udata);
-	if (!pavo_object_take(dev, PAVO_OBJ_SRQ, srq->payer))
+	srq->account = pavo_caller_account_if(udata);
+	if (!pavo_object_take(dev, PAVO_OBJ_SRQ, srq->account))
 		return -ENOMEM;
 	INIT_WORK(&srq->work, run_srq_work);
 	err = build_srq(srq, init, udata);
 	if (err)
-		pavo_object_give(dev, PAVO_OBJ_SRQ, srq->payer);
+		pavo_object_give(dev, PAVO_OBJ_SRQ, srq->account);
 	return err;
 }
 
@@ -183,7 +183,8 @@ int pavo_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 	/* its QPs are gone, so no side queues the work any more */
 	cancel_work_sync(&srq->work);
 	pavo_rq_destroy(&srq->rq);
-	pavo_object_give(to_pavo_dev(ibsrq->device), PAVO_OBJ_SRQ, srq->payer);
+	pavo_object_give(to_pavo_dev(ibsrq->device), PAVO_OBJ_SRQ,
+			 srq->account);
 	return 0;
 }
 
@@ -194,8 +195,8 @@ int pavo_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 
 	if (pavo_charge(&xrcd->charge, sizeof(*xrcd), udata))
 		return -ENOMEM;
-	xrcd->payer = pavo_payer_if(udata);
-	if (!pavo_object_take(dev, PAVO_OBJ_XRCD, xrcd->payer)) {
+	xrcd->account = pavo_caller_account_if(udata);
+	if (!pavo_object_take(dev, PAVO_OBJ_XRCD, xrcd->account)) {
 		pavo_charge_end(xrcd->charge);
 		return -ENOMEM;
 	}
@@ -207,7 +208,7 @@ int pavo_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 	struct pavo_xrcd *xrcd = to_pavo_xrcd(ibxrcd);
 
 	pavo_object_give(to_pavo_dev(ibxrcd->device), PAVO_OBJ_XRCD,
-			 xrcd->payer);
+			 xrcd->account);
 	pavo_charge_end(xrcd->charge);
 	return 0;
 }

@@ -19,12 +19,12 @@ struct uapi_definition;
  * struct pavo_xrcd - XRC domain.
  * @ib:     the object of rdma core, first
  * @charge: paid by the memory cgroup, see pavo_charge()
- * @payer:  user that it counts for
+ * @account:  user that it counts for
  */
 struct pavo_xrcd {
 	struct ib_xrcd ib;
 	void *charge;
-	kuid_t payer;
+	kuid_t account;
 };
 
 static inline struct pavo_xrcd *to_pavo_xrcd(struct ib_xrcd *ib)

@@ -52,7 +52,7 @@ static bool must_end(const struct pavo_dev *dev,
 }
 
 /* Take doorbells and commands. Return: were there any? */
-static bool look(struct pavo_dev *dev, struct pavo_ucontext *uctx)
+static bool poll_ucontext(struct pavo_dev *dev, struct pavo_ucontext *uctx)
 {
 	bool found = pavo_requester_has_doorbells(uctx);
 
@@ -83,7 +83,7 @@ static void poll_pages(struct pavo_dev *dev, struct pavo_ucontext *uctx)
 
 	while (!must_end(dev, worker)) {
 		now = ktime_get_ns();
-		if (look(dev, uctx))
+		if (poll_ucontext(dev, uctx))
 			last = now;
 		else if (now - last >= (u64)idle_limit(worker) * NSEC_PER_USEC)
 			return;
@@ -98,7 +98,7 @@ static void sleep_until_kick(struct pavo_dev *dev, struct pavo_ucontext *uctx)
 
 	pavo_worker_set(worker, PAVO_WORKER_ASLEEP);
 	/* Doorbells of processes that saw the flag clear. */
-	if (!look(dev, uctx))
+	if (!poll_ucontext(dev, uctx))
 		wait_event_interruptible(worker->wait,
 					 READ_ONCE(worker->state) !=
 							 PAVO_WORKER_ASLEEP ||
@@ -154,7 +154,7 @@ static int run_worker(struct pavo_dev *dev, struct pavo_ucontext *uctx)
 			sleep_until_kick(dev, uctx);
 	}
 	pavo_worker_set(worker, PAVO_WORKER_NONE);
-	look(dev, uctx);
+	poll_ucontext(dev, uctx);
 	end_worker(worker);
 	return reason_of_end(dev, worker);
 }

@@ -10,7 +10,7 @@
 #include <linux/mutex.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
-#include "payer.h"
+#include "accounting.h"
 
 struct pavo_rcxt;
 struct pavo_window_tasks;

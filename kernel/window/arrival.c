@@ -12,7 +12,7 @@
 #include "window/operation.h"
 
 /* The window and rCxt that sent @pkt. */
-static struct pavo_rdma_peer sender(const struct pavo_pkt *pkt)
+static struct pavo_rdma_peer packet_sender(const struct pavo_pkt *pkt)
 {
 	return (struct pavo_rdma_peer){
 		.node = pkt->src_node,
@@ -24,28 +24,30 @@ static struct pavo_rdma_peer sender(const struct pavo_pkt *pkt)
 static bool from_peer(const struct pavo_operation *op,
 		      const struct pavo_pkt *pkt)
 {
-	const struct pavo_rdma_peer peer = sender(pkt);
+	const struct pavo_rdma_peer peer = packet_sender(pkt);
 
 	return pavo_rdma_same_peer(&op->peer, &peer);
 }
 
 /* Drop the packet for its tid. */
-static void drop(struct pavo_step *step, enum pavo_tid_verdict verdict)
+static void drop_for_tid(struct pavo_transition *tr,
+			 enum pavo_tid_verdict verdict)
 {
-	step->counts |= verdict == PAVO_TID_BUSY ? PAVO_STEP_RX_DROP_RCXT_BUSY :
-						   PAVO_STEP_RX_DROP_TID;
+	tr->counts |= verdict == PAVO_TID_BUSY ?
+			      PAVO_TRANSITION_RX_DROP_RCXT_BUSY :
+			      PAVO_TRANSITION_RX_DROP_TID;
 }
 
 /* ------------------------------------------------------ the end of placing */
 
-/* Tell the source, if it is to be told: its operation is over, or failed with @step->status. */
-static void tell_source(const struct pavo_operation *op, struct pavo_step *step,
-			u64 tid)
+/* Tell the source, if it is to be told: its operation is over, or failed with @tr->status. */
+static void notify_source(const struct pavo_operation *op,
+			  struct pavo_transition *tr, u64 tid)
 {
-	if (!(op->flags & PAVO_RDMA_TELL_SOURCE))
+	if (!(op->flags & PAVO_RDMA_NOTIFY_SOURCE))
 		return;
-	step->tell = PAVO_OP_WINDOW_DONE;
-	step->told = (struct pavo_rdma_told){
+	tr->control_opcode = PAVO_OP_WINDOW_DONE;
+	tr->told = (struct pavo_rdma_control){
 		.node = op->peer.node,
 		.window = op->peer.window,
 		.wreth = {
@@ -56,7 +58,7 @@ static void tell_source(const struct pavo_operation *op, struct pavo_step *step,
 			.tag = op->tag,
 			.attempts = op->attempts,
 			.flags = op->flags,
-			.status = step->status,
+			.status = tr->status,
 		},
 	};
 }
@@ -67,49 +69,49 @@ static void stop_placing(struct pavo_operation *op)
 	op->told = false;
 }
 
-static void target_told(struct pavo_operation *op, struct pavo_step *step,
-			u32 full)
+static void target_notified(struct pavo_operation *op,
+			    struct pavo_transition *tr, u32 full)
 {
 	/* The next attempt ends the operation, without placing anything again. */
-	if (full && !step->status)
+	if (full && !tr->status)
 		return;
 	stop_placing(op);
 	if (full)
 		return;
-	if (!step->status) {
+	if (!tr->status) {
 		op->now.complete = op->now.tid;
-		step->counts |= PAVO_STEP_RDMA_DONE;
+		tr->counts |= PAVO_TRANSITION_RDMA_DONE;
 	}
-	tell_source(op, step, op->now.tid);
+	notify_source(op, tr, op->now.tid);
 }
 
 /*
- * End an operation of which all data came, or whose data has no place (@step->status). This
+ * End an operation of which all data came, or whose data has no place (@tr->status). This
  * end's process is told first. If its FIFO is full, neither end is told.
  */
-static void end_placing(struct pavo_operation *op, struct pavo_step *step)
+static void end_placing(struct pavo_operation *op, struct pavo_transition *tr)
 {
-	if (!(op->flags & PAVO_RDMA_TELL_TARGET)) {
-		target_told(op, step, 0);
+	if (!(op->flags & PAVO_RDMA_NOTIFY_TARGET)) {
+		target_notified(op, tr, 0);
 		return;
 	}
-	step->target = true;
-	pavo_step_do(step, PAVO_DEED_TELL, target_told);
+	tr->target = true;
+	pavo_transition_act(tr, PAVO_ACTION_PUT_DONE, target_notified);
 }
 
 /* ------------------------------------------------------------------- data */
 
 /* The memory of a read was checked again: is it still this end's? */
-static void room_checked(struct pavo_operation *op, struct pavo_step *step,
+static void room_checked(struct pavo_operation *op, struct pavo_transition *tr,
 			 u32 foreign)
 {
 	if (!foreign) {
-		end_placing(op, step);
+		end_placing(op, tr);
 		return;
 	}
-	step->effects |= PAVO_EFFECT_KILL;
+	tr->effects |= PAVO_EFFECT_KILL;
 	stop_placing(op);
-	tell_source(op, step, op->now.tid);
+	notify_source(op, tr, op->now.tid);
 }
 
 /*
@@ -117,46 +119,46 @@ static void room_checked(struct pavo_operation *op, struct pavo_step *step,
  * memory that is not its job's, its window is dead. The memory of the request decides that, not
  * the PVO of the packet, which a peer may have invented.
  */
-static void refuse_place(struct pavo_operation *op, struct pavo_step *step)
+static void refuse_place(struct pavo_operation *op, struct pavo_transition *tr)
 {
-	step->counts |= PAVO_STEP_RX_DROP_RDMA_PVO;
+	tr->counts |= PAVO_TRANSITION_RX_DROP_RDMA_PVO;
 	if (!op->reading) {
-		end_placing(op, step);
+		end_placing(op, tr);
 		return;
 	}
-	step->pvo = op->to;
-	step->length = op->total;
-	pavo_step_do(step, PAVO_DEED_MAPPED, room_checked);
+	tr->pvo = op->to;
+	tr->length = op->total;
+	pavo_transition_act(tr, PAVO_ACTION_CHECK_MAPPED, room_checked);
 }
 
 /* All bytes of the packet are in place. */
-static void note(struct pavo_operation *op, struct pavo_step *step)
+static void note_placed(struct pavo_operation *op, struct pavo_transition *tr)
 {
-	const struct pavo_pkt *pkt = step->pkt;
+	const struct pavo_pkt *pkt = tr->pkt;
 
 	pavo_seen_note(op->seen, pkt->rdma.fragment);
-	step->counts |= PAVO_STEP_RX_RDMA_PACKETS;
-	step->used = true;
+	tr->counts |= PAVO_TRANSITION_RX_RDMA_PACKETS;
+	tr->used = true;
 	op->left -= pkt->payload;
 	if (!op->left)
-		end_placing(op, step);
+		end_placing(op, tr);
 }
 
-static void placed(struct pavo_operation *op, struct pavo_step *step,
-		   u32 result)
+static void data_placed(struct pavo_operation *op, struct pavo_transition *tr,
+			u32 result)
 {
-	step->status = result;
+	tr->status = result;
 	if (result)
-		refuse_place(op, step);
+		refuse_place(op, tr);
 	else
-		note(op, step);
+		note_placed(op, tr);
 }
 
-static void piece_put(struct pavo_operation *op, struct pavo_step *step,
+static void piece_put(struct pavo_operation *op, struct pavo_transition *tr,
 		      u32 full)
 {
 	if (!full)
-		note(op, step);
+		note_placed(op, tr);
 }
 
 /* Do the bytes of a new packet fit the operation? Return: 0, or why not. */
@@ -164,75 +166,75 @@ static u32 check_length(const struct pavo_operation *op,
 			const struct pavo_pkt *pkt)
 {
 	if (pkt->payload > op->left || (!pkt->payload && op->left))
-		return PAVO_STEP_RX_DROP_RDMA_LENGTH;
+		return PAVO_TRANSITION_RX_DROP_RDMA_LENGTH;
 	if (op->flags & PAVO_RDMA_TO_FIFO && pkt->payload > PAVO_PIECE_DATA)
-		return PAVO_STEP_RX_DROP_TOO_LONG;
+		return PAVO_TRANSITION_RX_DROP_TOO_LONG;
 	return 0;
 }
 
 /* Place a new packet: in memory, or in a frame of the FIFO. */
-static void place(struct pavo_operation *op, struct pavo_step *step)
+static void place_data(struct pavo_operation *op, struct pavo_transition *tr)
 {
-	const u32 refused = check_length(op, step->pkt);
+	const u32 refused = check_length(op, tr->pkt);
 
 	if (refused)
-		step->counts |= refused;
-	else if (!step->pkt->payload)
-		note(op, step);
+		tr->counts |= refused;
+	else if (!tr->pkt->payload)
+		note_placed(op, tr);
 	else if (op->flags & PAVO_RDMA_TO_FIFO)
-		pavo_step_do(step, PAVO_DEED_PIECE, piece_put);
+		pavo_transition_act(tr, PAVO_ACTION_PUT_PIECE, piece_put);
 	else
-		pavo_step_do(step, PAVO_DEED_PLACE, placed);
+		pavo_transition_act(tr, PAVO_ACTION_PLACE, data_placed);
 }
 
-static void take_part(struct pavo_operation *op, struct pavo_step *step)
+static void take_part(struct pavo_operation *op, struct pavo_transition *tr)
 {
-	const struct pavo_pkt *pkt = step->pkt;
+	const struct pavo_pkt *pkt = tr->pkt;
 
 	if (pkt->rdma.total != op->total) {
-		step->counts |= PAVO_STEP_RX_DROP_RDMA_LENGTH;
+		tr->counts |= PAVO_TRANSITION_RX_DROP_RDMA_LENGTH;
 		return;
 	}
 	switch (pavo_seen_look(op->seen, pkt->rdma.fragment)) {
 	case PAVO_SEEN_NEW:
-		place(op, step);
+		place_data(op, tr);
 		break;
-	case PAVO_SEEN_AGAIN:
-		step->counts |= PAVO_STEP_RX_DROP_RDMA_AGAIN;
+	case PAVO_SEEN_DUPLICATE:
+		tr->counts |= PAVO_TRANSITION_RX_DROP_RDMA_AGAIN;
 		/* All data has come, but the FIFO was full when the process was to be told. */
 		if (!op->left)
-			end_placing(op, step);
+			end_placing(op, tr);
 		break;
 	case PAVO_SEEN_FAR:
-		step->counts |= PAVO_STEP_RX_DROP_RDMA_FAR;
+		tr->counts |= PAVO_TRANSITION_RX_DROP_RDMA_FAR;
 		break;
 	}
 }
 
 /* Answer an attempt at an operation that is complete, once for each attempt. */
-static void repeat(struct pavo_operation *op, struct pavo_step *step)
+static void repeat_done(struct pavo_operation *op, struct pavo_transition *tr)
 {
-	const struct pavo_rdma_peer peer = sender(step->pkt);
+	const struct pavo_rdma_peer peer = packet_sender(tr->pkt);
 
-	step->used = true;
+	tr->used = true;
 	if (!pavo_rdma_same_window(&op->peer, &peer)) {
-		step->counts |= PAVO_STEP_RX_DROP_TID;
+		tr->counts |= PAVO_TRANSITION_RX_DROP_TID;
 		return;
 	}
-	if (step->pkt->rdma.fragment) {
-		step->counts |= PAVO_STEP_RX_DROP_RDMA_AGAIN;
+	if (tr->pkt->rdma.fragment) {
+		tr->counts |= PAVO_TRANSITION_RX_DROP_RDMA_AGAIN;
 		return;
 	}
-	step->counts |= PAVO_STEP_RDMA_REPEATS;
+	tr->counts |= PAVO_TRANSITION_RDMA_REPEATS;
 	op->peer = peer;
-	tell_source(op, step, step->pkt->rdma.tid);
+	notify_source(op, tr, tr->pkt->rdma.tid);
 }
 
 /* Resume the operation if the packet is of another attempt at it; else begin a new one. */
 static void begin_or_resume(struct pavo_operation *op,
 			    const struct pavo_pkt *pkt, bool resume)
 {
-	const struct pavo_rdma_peer peer = sender(pkt);
+	const struct pavo_rdma_peer peer = packet_sender(pkt);
 
 	if (resume && pavo_rdma_same_window(&op->peer, &peer) &&
 	    op->total == pkt->rdma.total &&
@@ -246,9 +248,9 @@ static void begin_or_resume(struct pavo_operation *op,
 	pavo_operation_expect(op);
 }
 
-static void take_data(struct pavo_operation *op, struct pavo_step *step)
+static void take_data(struct pavo_operation *op, struct pavo_transition *tr)
 {
-	const struct pavo_pkt *pkt = step->pkt;
+	const struct pavo_pkt *pkt = tr->pkt;
 	const enum pavo_tid_verdict verdict =
 		pavo_tid_data(&op->now, pkt->rdma.tid, pkt->rdma.attempts);
 
@@ -256,19 +258,19 @@ static void take_data(struct pavo_operation *op, struct pavo_step *step)
 	case PAVO_TID_BEGIN:
 	case PAVO_TID_RESUME:
 		begin_or_resume(op, pkt, verdict == PAVO_TID_RESUME);
-		take_part(op, step);
+		take_part(op, tr);
 		break;
 	case PAVO_TID_PART:
 		if (from_peer(op, pkt))
-			take_part(op, step);
+			take_part(op, tr);
 		else
-			drop(step, PAVO_TID_STALE);
+			drop_for_tid(tr, PAVO_TID_STALE);
 		break;
 	case PAVO_TID_REPEAT:
-		repeat(op, step);
+		repeat_done(op, tr);
 		break;
 	default:
-		drop(step, verdict);
+		drop_for_tid(tr, verdict);
 	}
 }
 
@@ -276,59 +278,61 @@ static void take_data(struct pavo_operation *op, struct pavo_step *step)
 
 static void begin_giving(struct pavo_operation *op, const struct pavo_pkt *pkt)
 {
-	const struct pavo_rdma_peer peer = sender(pkt);
+	const struct pavo_rdma_peer peer = packet_sender(pkt);
 
 	pavo_operation_begin(op, &peer, &pkt->rdma);
-	op->told = op->flags & PAVO_RDMA_TELL_SOURCE;
+	op->told = op->flags & PAVO_RDMA_NOTIFY_SOURCE;
 }
 
 /* The process was asked to send the data. */
-static void asked(struct pavo_operation *op, struct pavo_step *step, u32 full)
+static void read_requested(struct pavo_operation *op,
+			   struct pavo_transition *tr, u32 full)
 {
 	if (full)
 		return;
-	begin_giving(op, step->pkt);
+	begin_giving(op, tr->pkt);
 	op->now.feeding = true;
-	step->used = true;
+	tr->used = true;
 }
 
-static void queued(struct pavo_operation *op, struct pavo_step *step, u32 ended)
+static void rcxt_queued(struct pavo_operation *op, struct pavo_transition *tr,
+			u32 ended)
 {
 	if (ended)
 		return;
 	pavo_operation_begin_sending(op);
-	step->used = true;
-	step->wake = true;
+	tr->used = true;
+	tr->wake = true;
 }
 
-static void way_known(struct pavo_operation *op, struct pavo_step *step,
+static void way_known(struct pavo_operation *op, struct pavo_transition *tr,
 		      u32 none)
 {
 	if (none) {
-		step->counts |= PAVO_STEP_TX_DROP_NODE;
+		tr->counts |= PAVO_TRANSITION_TX_DROP_NODE;
 		return;
 	}
-	begin_giving(op, step->pkt);
-	op->from = step->pkt->rdma.pvo;
-	op->to = step->pkt->rdma.back_pvo;
-	pavo_step_do(step, PAVO_DEED_QUEUE, queued);
+	begin_giving(op, tr->pkt);
+	op->from = tr->pkt->rdma.pvo;
+	op->to = tr->pkt->rdma.back_pvo;
+	pavo_transition_act(tr, PAVO_ACTION_QUEUE, rcxt_queued);
 }
 
 /* Take a peer's request for data. */
-static void take_request(struct pavo_operation *op, struct pavo_step *step)
+static void take_request(struct pavo_operation *op, struct pavo_transition *tr)
 {
-	const struct pavo_wreth *wreth = &step->pkt->rdma;
+	const struct pavo_wreth *wreth = &tr->pkt->rdma;
 	enum pavo_tid_verdict verdict = pavo_tid_request(&op->now, wreth->tid);
 
 	if (verdict == PAVO_TID_BEGIN && op->now.placing)
 		verdict = PAVO_TID_BUSY;
 	if (verdict != PAVO_TID_BEGIN)
-		drop(step, verdict);
+		drop_for_tid(tr, verdict);
 	/* A process that sends the data itself learns of a missing route by its own frames. */
 	else if (wreth->flags & PAVO_RDMA_FROM_FIFO)
-		pavo_step_do(step, PAVO_DEED_ASK, asked);
+		pavo_transition_act(tr, PAVO_ACTION_PUT_READ, read_requested);
 	else
-		pavo_step_do(step, PAVO_DEED_WAY, way_known);
+		pavo_transition_act(tr, PAVO_ACTION_FIND_ROUTE, way_known);
 }
 
 /* ------------------------------------------------------------------- ends */
@@ -340,17 +344,17 @@ static bool open_end(const struct pavo_operation *op)
 	       op->now.feeding;
 }
 
-static void end_told(struct pavo_operation *op, struct pavo_step *step,
-		     u32 full)
+static void end_notified(struct pavo_operation *op, struct pavo_transition *tr,
+			 u32 full)
 {
 	if (!full)
 		op->told = false;
 }
 
 /* Take a packet that tells of an end. */
-static void take_end(struct pavo_operation *op, struct pavo_step *step)
+static void take_end(struct pavo_operation *op, struct pavo_transition *tr)
 {
-	const struct pavo_pkt *pkt = step->pkt;
+	const struct pavo_pkt *pkt = tr->pkt;
 	const u8 status = pkt->rdma.status;
 	enum pavo_frame_state mark;
 
@@ -358,7 +362,7 @@ static void take_end(struct pavo_operation *op, struct pavo_step *step)
 	    !from_peer(op, pkt) || !open_end(op) ||
 	    /* An operation that takes data ends with its last byte, not with a packet. */
 	    (!status && op->now.placing)) {
-		step->counts |= PAVO_STEP_RX_DROP_TID;
+		tr->counts |= PAVO_TRANSITION_RX_DROP_TID;
 		return;
 	}
 	/*
@@ -366,14 +370,14 @@ static void take_end(struct pavo_operation *op, struct pavo_step *step)
 	 * stop sending: the process may reuse the memory.
 	 */
 	mark = status ? PAVO_FRAME_CANCELLED : PAVO_FRAME_SENT;
-	pavo_operation_end_sending(op, mark, step);
-	step->used = true;
-	step->status = status;
-	step->target = op->now.placing;
+	pavo_operation_end_sending(op, mark, tr);
+	tr->used = true;
+	tr->status = status;
+	tr->target = op->now.placing;
 	op->now.placing = false;
 	op->now.feeding = false;
 	if (op->told)
-		pavo_step_do(step, PAVO_DEED_TELL, end_told);
+		pavo_transition_act(tr, PAVO_ACTION_PUT_DONE, end_notified);
 }
 
 /* -------------------------------------------------------------- the table */
@@ -415,9 +419,9 @@ u32 pavo_arrival_check(const struct pavo_arrival *arrival,
 		       const struct pavo_pkt *pkt)
 {
 	if (pkt->payload > arrival->most)
-		return PAVO_STEP_RX_DROP_TOO_LONG;
+		return PAVO_TRANSITION_RX_DROP_TOO_LONG;
 	if (arrival->take && (pkt->rdma.flags & ~PAVO_RDMA_FLAGS ||
 			      pkt->rdma.status > arrival->last_status))
-		return PAVO_STEP_RX_DROP_RDMA_INVALID;
+		return PAVO_TRANSITION_RX_DROP_RDMA_INVALID;
 	return 0;
 }

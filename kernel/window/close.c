@@ -16,7 +16,7 @@
 #include "window/window_private.h"
 
 /* Take away frames to be sent and free FIFO slots. Return: false: it was closed already. */
-static bool shut(struct pavo_fifo_window *window)
+static bool shut_window(struct pavo_fifo_window *window)
 {
 	bool open;
 
@@ -33,7 +33,7 @@ static bool shut(struct pavo_fifo_window *window)
 void pavo_window_disable(struct pavo_fifo_window *window)
 {
 	mutex_lock(&window->mutex);
-	if (shut(window)) {
+	if (shut_window(window)) {
 		pavo_rcxts_return_all(window);
 		/* Last: a CPU whose RCU section begins after this sees the window shut. */
 		window->snapshot = start_poll_synchronize_rcu();
@@ -75,10 +75,10 @@ int pavo_window_snapshot(struct pavo_fifo_window *window)
 	return result;
 }
 
-static void end_window(struct pavo_later *later)
+static void end_window(struct pavo_deferred_free *deferred)
 {
 	struct pavo_fifo_window *window =
-		container_of(later, struct pavo_fifo_window, later);
+		container_of(deferred, struct pavo_fifo_window, deferred);
 	struct pavo_windows *all = &window->dev->windows;
 	struct pavo_job *job = window->job;
 
@@ -97,7 +97,7 @@ void pavo_window_close(struct pavo_fifo_window *window)
 	pavo_share_give(&all->shares, pavo_job_user(window->job));
 	pavo_window_leave(window);
 	atomic_long_add(window->locked, &all->closing);
-	pavo_later(&window->later, end_window);
+	pavo_deferred_free(&window->deferred, end_window);
 }
 
 void pavo_window_live_show(struct seq_file *file, struct pavo_dev *dev)

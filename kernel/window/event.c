@@ -27,7 +27,7 @@ void pavo_events_free(struct pavo_events *events)
 /* --------------------------------------------------------------- hand-out */
 
 /* Raise a registered handler. Lock held, so its eventfd stays. */
-static void give(struct pavo_events *events, u32 number)
+static void raise_handler(struct pavo_events *events, u32 number)
 {
 	__clear_bit(number, &events->ready);
 	__set_bit(number, &events->given);
@@ -42,7 +42,7 @@ static void hand_out(struct pavo_events *events)
 		find_next_bit_wrap(&events->ready, PAVO_HANDLERS, events->next);
 
 	if (number < PAVO_HANDLERS)
-		give(events, number);
+		raise_handler(events, number);
 	else
 		events->kept = true;
 }
@@ -72,7 +72,7 @@ void pavo_window_over(struct pavo_fifo_window *window)
 	/* A handler that becomes ready after this is raised at once. */
 	events->over = true;
 	for_each_set_bit(number, &events->registered, PAVO_HANDLERS)
-		give(events, number);
+		raise_handler(events, number);
 	spin_unlock_bh(&events->lock);
 	pavo_count(window->dev, window_events);
 }
@@ -89,7 +89,7 @@ bool pavo_event_ready(struct pavo_fifo_window *window, u32 number)
 	registered = test_bit(number, &events->registered);
 	if (registered && (events->kept || events->over)) {
 		events->kept = false;
-		give(events, number);
+		raise_handler(events, number);
 	} else if (registered) {
 		__clear_bit(number, &events->given);
 		__set_bit(number, &events->ready);

@@ -47,22 +47,22 @@ void pavo_operation_begin_sending(struct pavo_operation *op)
 
 void pavo_operation_end_sending(struct pavo_operation *op,
 				enum pavo_frame_state state,
-				struct pavo_step *step)
+				struct pavo_transition *tr)
 {
 	if (!op->now.sending)
 		return;
 	op->now.sending = false;
-	step->effects |= PAVO_EFFECT_UNQUEUE;
+	tr->effects |= PAVO_EFFECT_UNQUEUE;
 	if (!op->own)
 		return;
-	step->effects |= PAVO_EFFECT_MARK;
-	step->mark = state;
+	tr->effects |= PAVO_EFFECT_MARK;
+	tr->mark = state;
 }
 
 void pavo_operation_end(struct pavo_operation *op, enum pavo_frame_state state,
-			struct pavo_step *step)
+			struct pavo_transition *tr)
 {
-	pavo_operation_end_sending(op, state, step);
+	pavo_operation_end_sending(op, state, tr);
 	op->now.placing = false;
 	op->now.feeding = false;
 	op->told = false;
@@ -77,46 +77,46 @@ void pavo_operation_reset(struct pavo_operation *op)
 
 /* ------------------------------------------------------- writes and reads */
 
-static u32 refusal(enum pavo_tid_verdict verdict)
+static u32 refusal_state(enum pavo_tid_verdict verdict)
 {
 	return verdict == PAVO_TID_BUSY ? PAVO_FRAME_BUSY : PAVO_FRAME_STALE;
 }
 
-static struct pavo_rdma_peer peer_of(const struct pavo_ask *ask)
+static struct pavo_rdma_peer peer_of(const struct pavo_frame_request *req)
 {
 	return (struct pavo_rdma_peer){
-		.node = ask->told.node,
-		.window = ask->told.window,
-		.rcxt = ask->told.wreth.rcxt,
+		.node = req->told.node,
+		.window = req->told.window,
+		.rcxt = req->told.wreth.rcxt,
 	};
 }
 
 /* Ask the source of a read for its data, or tell it that all has come. */
-static void tell_source(struct pavo_step *step, enum pavo_window_op opcode)
+static void set_control(struct pavo_transition *tr, enum pavo_window_op opcode)
 {
-	step->tell = opcode;
-	step->told = step->ask->told;
+	tr->control_opcode = opcode;
+	tr->told = tr->req->told;
 }
 
-/* Does @ask repeat the read that the rCxt had last? */
+/* Does @req repeat the read that the rCxt had last? */
 static bool same_read(const struct pavo_operation *op,
-		      const struct pavo_ask *ask)
+		      const struct pavo_frame_request *req)
 {
-	const struct pavo_rdma_peer peer = peer_of(ask);
+	const struct pavo_rdma_peer peer = peer_of(req);
 
-	return ask->type == PAVO_FRAME_RDMA_READ &&
+	return req->type == PAVO_FRAME_RDMA_READ &&
 	       pavo_rdma_same_window(&op->peer, &peer) &&
-	       op->total == ask->told.wreth.total &&
-	       op->flags == ask->told.wreth.flags;
+	       op->total == req->told.wreth.total &&
+	       op->flags == req->told.wreth.flags;
 }
 
 /* The process was told again of a read whose data has all come. */
-static void told_again(struct pavo_operation *op, struct pavo_step *step,
-		       u32 full)
+static void notified_again(struct pavo_operation *op,
+			   struct pavo_transition *tr, u32 full)
 {
-	step->state = full ? PAVO_FRAME_NOT_SENT : PAVO_FRAME_SENT;
-	if (!full && op->flags & PAVO_RDMA_TELL_SOURCE)
-		tell_source(step, PAVO_OP_WINDOW_DONE);
+	tr->state = full ? PAVO_FRAME_NOT_SENT : PAVO_FRAME_SENT;
+	if (!full && op->flags & PAVO_RDMA_NOTIFY_SOURCE)
+		set_control(tr, PAVO_OP_WINDOW_DONE);
 }
 
 /*
@@ -125,137 +125,139 @@ static void told_again(struct pavo_operation *op, struct pavo_step *step,
  * told again, too.
  * Return: false: the frame begins a new operation.
  */
-static bool go_on_reading(struct pavo_operation *op, struct pavo_step *step)
+static bool go_on_reading(struct pavo_operation *op, struct pavo_transition *tr)
 {
-	const struct pavo_ask *ask = step->ask;
-	const u64 tid = ask->told.wreth.tid;
-	const u16 attempts = ask->told.wreth.attempts;
+	const struct pavo_frame_request *req = tr->req;
+	const u64 tid = req->told.wreth.tid;
+	const u16 attempts = req->told.wreth.attempts;
 	const bool repeat = pavo_tid_repeats(&op->now, tid, attempts);
 
-	if (!same_read(op, ask) ||
+	if (!same_read(op, req) ||
 	    (!repeat && !pavo_tid_resumes(&op->now, tid, attempts)))
 		return false;
 	op->now.tid = tid;
 	op->attempts = attempts;
-	op->peer = peer_of(ask);
-	op->to = ask->local;
+	op->peer = peer_of(req);
+	op->to = req->local;
 	if (!repeat) {
-		tell_source(step, PAVO_OP_WINDOW_READ);
+		set_control(tr, PAVO_OP_WINDOW_READ);
 		return true;
 	}
-	step->counts |= PAVO_STEP_RDMA_REPEATS;
-	if (op->flags & PAVO_RDMA_TELL_TARGET) {
-		step->target = true;
-		step->status = PAVO_PVO_OK;
-		pavo_step_do(step, PAVO_DEED_TELL, told_again);
+	tr->counts |= PAVO_TRANSITION_RDMA_REPEATS;
+	if (op->flags & PAVO_RDMA_NOTIFY_TARGET) {
+		tr->target = true;
+		tr->status = PAVO_PVO_OK;
+		pavo_transition_act(tr, PAVO_ACTION_PUT_DONE, notified_again);
 	} else {
-		told_again(op, step, 0);
+		notified_again(op, tr, 0);
 	}
 	return true;
 }
 
-static void write_queued(struct pavo_operation *op, struct pavo_step *step,
+static void write_queued(struct pavo_operation *op, struct pavo_transition *tr,
 			 u32 ended)
 {
 	if (ended)
-		step->state = PAVO_FRAME_DEAD;
+		tr->state = PAVO_FRAME_DEAD;
 	else
 		pavo_operation_begin_sending(op);
 }
 
-static void begin_write(struct pavo_operation *op, struct pavo_step *step)
+static void begin_window_write(struct pavo_operation *op,
+			       struct pavo_transition *tr)
 {
-	const struct pavo_ask *ask = step->ask;
+	const struct pavo_frame_request *req = tr->req;
 
-	op->told = op->flags & PAVO_RDMA_TELL_SOURCE;
-	op->from = ask->local;
-	op->to = ask->told.wreth.pvo;
+	op->told = op->flags & PAVO_RDMA_NOTIFY_SOURCE;
+	op->from = req->local;
+	op->to = req->told.wreth.pvo;
 	op->own = true;
-	op->frame = ask->frame;
-	pavo_step_do(step, PAVO_DEED_QUEUE, write_queued);
+	op->frame = req->frame;
+	pavo_transition_act(tr, PAVO_ACTION_QUEUE, write_queued);
 }
 
 /* Set up a read, before its packet is sent: data may come before the sender returns. */
-static void begin_read(struct pavo_operation *op, struct pavo_step *step)
+static void begin_read(struct pavo_operation *op, struct pavo_transition *tr)
 {
-	op->told = op->flags & PAVO_RDMA_TELL_TARGET;
+	op->told = op->flags & PAVO_RDMA_NOTIFY_TARGET;
 	op->reading = !(op->flags & PAVO_RDMA_TO_FIFO);
-	op->to = step->ask->local;
+	op->to = tr->req->local;
 	pavo_operation_expect(op);
-	tell_source(step, PAVO_OP_WINDOW_READ);
+	set_control(tr, PAVO_OP_WINDOW_READ);
 }
 
-static void begin_request(struct pavo_operation *op, struct pavo_step *step)
+static void begin_request(struct pavo_operation *op, struct pavo_transition *tr)
 {
-	const struct pavo_ask *ask = step->ask;
-	const struct pavo_rdma_peer peer = peer_of(ask);
+	const struct pavo_frame_request *req = tr->req;
+	const struct pavo_rdma_peer peer = peer_of(req);
 
-	pavo_operation_begin(op, &peer, &ask->told.wreth);
-	op->cookie = ask->cookie;
-	if (ask->type == PAVO_FRAME_RDMA_WRITE)
-		begin_write(op, step);
+	pavo_operation_begin(op, &peer, &req->told.wreth);
+	op->cookie = req->cookie;
+	if (req->type == PAVO_FRAME_RDMA_WRITE)
+		begin_window_write(op, tr);
 	else
-		begin_read(op, step);
+		begin_read(op, tr);
 }
 
-static void room_known(struct pavo_operation *op, struct pavo_step *step,
+static void room_known(struct pavo_operation *op, struct pavo_transition *tr,
 		       u32 foreign)
 {
 	if (!foreign) {
-		begin_request(op, step);
+		begin_request(op, tr);
 		return;
 	}
-	step->effects |= PAVO_EFFECT_KILL;
-	step->state = PAVO_FRAME_BAD_PVO;
+	tr->effects |= PAVO_EFFECT_KILL;
+	tr->state = PAVO_FRAME_BAD_PVO;
 }
 
 /* The memory of a write is checked when it is sent. */
-static bool needs_room(const struct pavo_ask *ask)
+static bool needs_room(const struct pavo_frame_request *req)
 {
-	return ask->type == PAVO_FRAME_RDMA_READ &&
-	       !(ask->told.wreth.flags & PAVO_RDMA_TO_FIFO);
+	return req->type == PAVO_FRAME_RDMA_READ &&
+	       !(req->told.wreth.flags & PAVO_RDMA_TO_FIFO);
 }
 
-void pavo_operation_request(struct pavo_operation *op, struct pavo_step *step)
+void pavo_operation_request(struct pavo_operation *op,
+			    struct pavo_transition *tr)
 {
-	const struct pavo_ask *ask = step->ask;
+	const struct pavo_frame_request *req = tr->req;
 	const enum pavo_tid_verdict verdict =
-		pavo_tid_request(&op->now, ask->told.wreth.tid);
+		pavo_tid_request(&op->now, req->told.wreth.tid);
 
 	if (verdict != PAVO_TID_BEGIN) {
-		step->state = refusal(verdict);
+		tr->state = refusal_state(verdict);
 		return;
 	}
-	if (go_on_reading(op, step))
+	if (go_on_reading(op, tr))
 		return;
-	if (needs_room(ask)) {
-		step->pvo = ask->local;
-		step->length = ask->told.wreth.total;
-		pavo_step_do(step, PAVO_DEED_MAPPED, room_known);
+	if (needs_room(req)) {
+		tr->pvo = req->local;
+		tr->length = req->told.wreth.total;
+		pavo_transition_act(tr, PAVO_ACTION_CHECK_MAPPED, room_known);
 	} else {
-		begin_request(op, step);
+		begin_request(op, tr);
 	}
 }
 
-void pavo_operation_piece(struct pavo_operation *op, struct pavo_step *step)
+void pavo_operation_piece(struct pavo_operation *op, struct pavo_transition *tr)
 {
-	const struct pavo_ask *ask = step->ask;
-	const struct pavo_rdma_peer peer = peer_of(ask);
+	const struct pavo_frame_request *req = tr->req;
+	const struct pavo_rdma_peer peer = peer_of(req);
 	const enum pavo_tid_verdict verdict =
-		pavo_tid_piece(&op->now, ask->told.wreth.tid);
+		pavo_tid_piece(&op->now, req->told.wreth.tid);
 
 	if (verdict == PAVO_TID_PART) {
 		if (!pavo_rdma_same_peer(&op->peer, &peer))
-			step->state = PAVO_FRAME_BAD_REQUEST;
+			tr->state = PAVO_FRAME_BAD_REQUEST;
 		return;
 	}
 	if (verdict != PAVO_TID_BEGIN) {
-		step->state = refusal(verdict);
+		tr->state = refusal_state(verdict);
 		return;
 	}
-	pavo_operation_begin(op, &peer, &ask->told.wreth);
-	op->cookie = ask->cookie;
-	op->told = op->flags & PAVO_RDMA_TELL_SOURCE;
+	pavo_operation_begin(op, &peer, &req->told.wreth);
+	op->cookie = req->cookie;
+	op->told = op->flags & PAVO_RDMA_NOTIFY_SOURCE;
 	op->now.feeding = true;
 }
 
@@ -310,7 +312,7 @@ static bool still_sending(const struct pavo_operation *op,
 
 bool pavo_operation_sent(struct pavo_operation *op,
 			 const struct pavo_fragment *fragment,
-			 struct pavo_step *step)
+			 struct pavo_transition *tr)
 {
 	/* The process may have cancelled it meanwhile. */
 	if (!still_sending(op, fragment))
@@ -321,32 +323,33 @@ bool pavo_operation_sent(struct pavo_operation *op,
 	op->fragment++;
 	if (op->left)
 		return true;
-	pavo_operation_end_sending(op, PAVO_FRAME_SENT, step);
+	pavo_operation_end_sending(op, PAVO_FRAME_SENT, tr);
 	return false;
 }
 
 void pavo_operation_give_up(struct pavo_operation *op,
 			    const struct pavo_fragment *fragment,
-			    enum pavo_frame_state state, struct pavo_step *step)
+			    enum pavo_frame_state state,
+			    struct pavo_transition *tr)
 {
 	if (still_sending(op, fragment))
-		pavo_operation_end(op, state, step);
+		pavo_operation_end(op, state, tr);
 }
 
 void pavo_operation_no_memory(struct pavo_operation *op,
 			      const struct pavo_fragment *fragment,
 			      enum pavo_pvo_result result,
-			      struct pavo_step *step)
+			      struct pavo_transition *tr)
 {
 	const bool own = still_sending(op, fragment) && op->own;
 
-	pavo_operation_give_up(op, fragment, PAVO_FRAME_BAD_PVO, step);
+	pavo_operation_give_up(op, fragment, PAVO_FRAME_BAD_PVO, tr);
 	if (own) {
-		step->effects |= PAVO_EFFECT_KILL;
+		tr->effects |= PAVO_EFFECT_KILL;
 		return;
 	}
-	step->counts |= PAVO_STEP_RX_DROP_RDMA_PVO;
-	step->tell = PAVO_OP_WINDOW_DONE;
-	step->told = fragment->told;
-	step->told.wreth.status = result;
+	tr->counts |= PAVO_TRANSITION_RX_DROP_RDMA_PVO;
+	tr->control_opcode = PAVO_OP_WINDOW_DONE;
+	tr->told = fragment->told;
+	tr->told.wreth.status = result;
 }

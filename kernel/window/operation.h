@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * operation.h - one end of an operation between windows, as a machine: an event comes in, and
- * a step says what follows. Pure: the owner of the rCxt carries the step out (deeds.c), and
+ * a step says what follows. Pure: the owner of the rCxt carries the step out (actions.c), and
  * so do the unit tests on memory of their own.
  *
  * An event is a frame of this end's process (operation.c), a packet (arrival.c), the turn to
@@ -86,20 +86,20 @@ struct pavo_operation {
 
 /* ------------------------------------------------------------------ steps */
 
-/* Counters of stats.h that a step counts in: bits. */
-enum pavo_step_count {
-	PAVO_STEP_TX_DROP_NODE = 1 << 0,
-	PAVO_STEP_RX_DROP_RCXT_BUSY = 1 << 1,
-	PAVO_STEP_RX_DROP_TID = 1 << 2,
-	PAVO_STEP_RX_DROP_TOO_LONG = 1 << 3,
-	PAVO_STEP_RX_DROP_RDMA_AGAIN = 1 << 4,
-	PAVO_STEP_RX_DROP_RDMA_FAR = 1 << 5,
-	PAVO_STEP_RX_DROP_RDMA_LENGTH = 1 << 6,
-	PAVO_STEP_RX_DROP_RDMA_PVO = 1 << 7,
-	PAVO_STEP_RX_DROP_RDMA_INVALID = 1 << 8,
-	PAVO_STEP_RX_RDMA_PACKETS = 1 << 9,
-	PAVO_STEP_RDMA_DONE = 1 << 10,
-	PAVO_STEP_RDMA_REPEATS = 1 << 11,
+/* Counters of hw_stats.h that a step counts in: bits. */
+enum pavo_transition_count {
+	PAVO_TRANSITION_TX_DROP_NODE = 1 << 0,
+	PAVO_TRANSITION_RX_DROP_RCXT_BUSY = 1 << 1,
+	PAVO_TRANSITION_RX_DROP_TID = 1 << 2,
+	PAVO_TRANSITION_RX_DROP_TOO_LONG = 1 << 3,
+	PAVO_TRANSITION_RX_DROP_RDMA_AGAIN = 1 << 4,
+	PAVO_TRANSITION_RX_DROP_RDMA_FAR = 1 << 5,
+	PAVO_TRANSITION_RX_DROP_RDMA_LENGTH = 1 << 6,
+	PAVO_TRANSITION_RX_DROP_RDMA_PVO = 1 << 7,
+	PAVO_TRANSITION_RX_DROP_RDMA_INVALID = 1 << 8,
+	PAVO_TRANSITION_RX_RDMA_PACKETS = 1 << 9,
+	PAVO_TRANSITION_RDMA_DONE = 1 << 10,
+	PAVO_TRANSITION_RDMA_REPEATS = 1 << 11,
 };
 
 /* Effects of a step, carried out in this order behind its counts. */
@@ -110,31 +110,31 @@ enum pavo_effect {
 };
 
 /* A deed that may fail, carried out behind the effects. The outcome is 0 if it did not. */
-enum pavo_deed {
-	PAVO_DEED_NONE,
-	PAVO_DEED_PLACE, /* payload to memory; outcome: enum pavo_pvo_result */
-	PAVO_DEED_PIECE, /* a frame with the payload: pavo_operation_piece_frame() */
-	PAVO_DEED_ASK, /* a frame RDMA_READ: pavo_operation_read_frame() */
-	PAVO_DEED_TELL, /* a frame RDMA_DONE: pavo_operation_done_frame() */
-	PAVO_DEED_WAY, /* is there a route to the node that the packet came from? */
-	PAVO_DEED_MAPPED, /* are the bytes at @pvo memory of this end's job? */
-	PAVO_DEED_QUEUE, /* let the rCxt have its turns; fails if the window has ended */
+enum pavo_action {
+	PAVO_ACTION_NONE,
+	PAVO_ACTION_PLACE, /* payload to memory; outcome: enum pavo_pvo_result */
+	PAVO_ACTION_PUT_PIECE, /* a frame with the payload: pavo_operation_piece_frame() */
+	PAVO_ACTION_PUT_READ, /* a frame RDMA_READ: pavo_operation_read_frame() */
+	PAVO_ACTION_PUT_DONE, /* a frame RDMA_DONE: pavo_operation_done_frame() */
+	PAVO_ACTION_FIND_ROUTE, /* is there a route to the node that the packet came from? */
+	PAVO_ACTION_CHECK_MAPPED, /* are the bytes at @pvo memory of this end's job? */
+	PAVO_ACTION_QUEUE, /* let the rCxt have its turns; fails if the window has ended */
 };
 
 /**
- * struct pavo_rdma_told - a message for the other end, sent after the rCxt was unlocked.
+ * struct pavo_rdma_control - a message for the other end, sent after the rCxt was unlocked.
  * @node:   its node
  * @window: its window
  * @wreth:  the message
  */
-struct pavo_rdma_told {
+struct pavo_rdma_control {
 	u32 node;
 	u32 window;
 	struct pavo_wreth wreth;
 };
 
 /**
- * struct pavo_ask - a frame of this end's process, copied, that asks for an operation.
+ * struct pavo_frame_request - a frame of this end's process, copied, that asks for an operation.
  * @type:   enum pavo_frame_type: RDMA_WRITE, RDMA_READ, RDMA_PIECE
  * @rcxt:   rCxt of this end
  * @told:   what goes into packets; of a piece, its header
@@ -142,45 +142,45 @@ struct pavo_rdma_told {
  * @cookie: of the process
  * @frame:  number of the frame; not of a piece
  */
-struct pavo_ask {
+struct pavo_frame_request {
 	u8 type;
 	u32 rcxt;
-	struct pavo_rdma_told told;
+	struct pavo_rdma_control told;
 	u64 local;
 	u32 cookie;
 	u32 frame;
 };
 
 /**
- * struct pavo_step - what follows from an event. The caller sets @pkt or @ask, and all else to
- * 0. It carries out @counts, @effects and @deed, and calls pavo_step_on() until there is no
- * deed. Then it unlocks the rCxt and does @tell and @wake.
+ * struct pavo_transition - what follows from an event. The caller sets @pkt or @req, and all else to
+ * 0. It carries out @counts, @effects and @action, and calls pavo_transition_continue() until there is no
+ * deed. Then it unlocks the rCxt and does @control_opcode and @wake.
  * @pkt:     the packet that came
- * @ask:     the frame of this end's process
- * @counts:  counters, bits of enum pavo_step_count
+ * @req:     the frame of this end's process
+ * @counts:  counters, bits of enum pavo_transition_count
  * @effects: enum pavo_effect
  * @mark:    enum pavo_frame_state for PAVO_EFFECT_MARK
- * @deed:    what to do
+ * @action:    what to do
  * @then:    how the operation goes on with the outcome
- * @pvo:     for PAVO_DEED_MAPPED
+ * @pvo:     for PAVO_ACTION_CHECK_MAPPED
  * @length:  likewise
  * @status:  how an operation ended, enum pavo_pvo_result
- * @target:  for PAVO_DEED_TELL: this end took the data
+ * @target:  for PAVO_ACTION_PUT_DONE: this end took the data
  * @used:    the packet was used; else it is dropped
- * @state:   of @ask's frame, enum pavo_frame_state. EMPTY: it will be marked later; a piece is
+ * @state:   of @req's frame, enum pavo_frame_state. EMPTY: it will be marked later; a piece is
  *           to be sent
- * @tell:    send @told in a packet of this opcode; 0: send none
+ * @control_opcode:    send @told in a packet of this opcode; 0: send none
  * @wake:    this end has something to send now, and no worker may know
- * @told:    see @tell
+ * @told:    see @control_opcode
  */
-struct pavo_step {
+struct pavo_transition {
 	const struct pavo_pkt *pkt;
-	const struct pavo_ask *ask;
+	const struct pavo_frame_request *req;
 	u32 counts;
 	u8 effects;
 	u8 mark;
-	enum pavo_deed deed;
-	void (*then)(struct pavo_operation *op, struct pavo_step *step,
+	enum pavo_action action;
+	void (*then)(struct pavo_operation *op, struct pavo_transition *tr,
 		     u32 outcome);
 	u64 pvo;
 	u32 length;
@@ -188,67 +188,73 @@ struct pavo_step {
 	bool target;
 	bool used;
 	u8 state;
-	u8 tell;
+	u8 control_opcode;
 	bool wake;
-	struct pavo_rdma_told told;
+	struct pavo_rdma_control told;
 };
 
 /**
- * pavo_step_on - go on with the outcome of a deed. No operation comes to a deed twice in one
+ * pavo_transition_continue - go on with the outcome of a deed. No operation comes to a deed twice in one
  * event, so a loop that carries out deeds ends.
  * @op:      the operation
- * @step:    of which all was carried out; what follows from the outcome is in it now
+ * @tr:    of which all was carried out; what follows from the outcome is in it now
  * @outcome: of its deed; 0: done
  */
-static inline void pavo_step_on(struct pavo_operation *op,
-				struct pavo_step *step, u32 outcome)
+static inline void pavo_transition_continue(struct pavo_operation *op,
+					    struct pavo_transition *tr,
+					    u32 outcome)
 {
-	step->counts = 0;
-	step->effects = 0;
-	step->deed = PAVO_DEED_NONE;
-	step->then(op, step, outcome);
+	tr->counts = 0;
+	tr->effects = 0;
+	tr->action = PAVO_ACTION_NONE;
+	tr->then(op, tr, outcome);
 }
 
-/** pavo_step_do - let @step come to @deed, and go on with @then. For files of the machine. */
-static inline void pavo_step_do(struct pavo_step *step, enum pavo_deed deed,
-				void (*then)(struct pavo_operation *op,
-					     struct pavo_step *step,
-					     u32 outcome))
+/** pavo_transition_act - let @tr come to @action, and go on with @then. For files of the machine. */
+static inline void
+pavo_transition_act(struct pavo_transition *tr, enum pavo_action action,
+		    void (*then)(struct pavo_operation *op,
+				 struct pavo_transition *tr, u32 outcome))
 {
-	step->deed = deed;
-	step->then = then;
+	tr->action = action;
+	tr->then = then;
 }
 
 /* ----------------------------------------------- frames of this process */
 
 /**
- * pavo_ask_request - check a frame RDMA_WRITE or RDMA_READ, and take it apart.
- * @ask:     set
+ * pavo_frame_parse_request - check a frame RDMA_WRITE or RDMA_READ, and take it apart.
+ * @req:     set
  * @hdr:     copy of the frame's header
  * @request: copy of its payload
  * @number:  of the frame
  *
  * Return: enum pavo_frame_state; EMPTY: it is in order.
  */
-u32 pavo_ask_request(struct pavo_ask *ask, const struct pavo_frame_hdr *hdr,
-		     const struct pavo_rdma_request *request, u32 number);
+u32 pavo_frame_parse_request(struct pavo_frame_request *req,
+			     const struct pavo_frame_hdr *hdr,
+			     const struct pavo_rdma_request *request,
+			     u32 number);
 
 /**
- * pavo_ask_piece - check a frame RDMA_PIECE, and take it apart.
- * @ask:   set
+ * pavo_frame_parse_piece - check a frame RDMA_PIECE, and take it apart.
+ * @req:   set
  * @hdr:   copy of the frame's header
  * @piece: copy of the beginning of its payload
  * @most:  bytes of payload that a frame may have
  *
- * Return: as pavo_ask_request().
+ * Return: as pavo_frame_parse_request().
  */
-u32 pavo_ask_piece(struct pavo_ask *ask, const struct pavo_frame_hdr *hdr,
-		   const struct pavo_rdma_piece *piece, u32 most);
+u32 pavo_frame_parse_piece(struct pavo_frame_request *req,
+			   const struct pavo_frame_hdr *hdr,
+			   const struct pavo_rdma_piece *piece, u32 most);
 
-/** pavo_operation_request - begin or resume what @step->ask asks for: a write or a read. */
-void pavo_operation_request(struct pavo_operation *op, struct pavo_step *step);
+/** pavo_operation_request - begin or resume what @tr->ask asks for: a write or a read. */
+void pavo_operation_request(struct pavo_operation *op,
+			    struct pavo_transition *tr);
 /** pavo_operation_piece - check a piece, and begin its operation if it is the first. */
-void pavo_operation_piece(struct pavo_operation *op, struct pavo_step *step);
+void pavo_operation_piece(struct pavo_operation *op,
+			  struct pavo_transition *tr);
 
 /* ---------------------------------------------------------------- packets */
 
@@ -258,33 +264,34 @@ void pavo_operation_piece(struct pavo_operation *op, struct pavo_step *step);
  * @opcode:      enum pavo_window_op
  * @most:        most bytes of payload, whatever the operation
  * @last_status: of RDMA: last enum pavo_pvo_result that it may have
- * @take:        of RDMA: use @step->pkt on its operation; NULL: it becomes a frame
+ * @take:        of RDMA: use @tr->pkt on its operation; NULL: it becomes a frame
  */
 struct pavo_arrival {
 	u8 opcode;
 	u32 most;
 	u8 last_status;
-	void (*take)(struct pavo_operation *op, struct pavo_step *step);
+	void (*take)(struct pavo_operation *op, struct pavo_transition *tr);
 };
 
 /** pavo_arrival_of - the row of an opcode; NULL: it is no packet for windows. */
 const struct pavo_arrival *pavo_arrival_of(u8 opcode);
-/** pavo_arrival_check - Return: 0, or enum pavo_step_count: why @pkt is dropped. */
+/** pavo_arrival_check - Return: 0, or enum pavo_transition_count: why @pkt is dropped. */
 u32 pavo_arrival_check(const struct pavo_arrival *arrival,
 		       const struct pavo_pkt *pkt);
 
 /* ---------------------------------------------------------------- frames */
 
-/** pavo_operation_done_frame - for PAVO_DEED_TELL: what this end's process is told. */
-struct pavo_rdma_done pavo_operation_done_frame(const struct pavo_operation *op,
-						const struct pavo_step *step);
-/** pavo_operation_piece_frame - for PAVO_DEED_PIECE: how the frame begins. */
+/** pavo_operation_done_frame - for PAVO_ACTION_PUT_DONE: what this end's process is told. */
+struct pavo_rdma_done
+pavo_operation_done_frame(const struct pavo_operation *op,
+			  const struct pavo_transition *tr);
+/** pavo_operation_piece_frame - for PAVO_ACTION_PUT_PIECE: how the frame begins. */
 struct pavo_rdma_piece
 pavo_operation_piece_frame(const struct pavo_operation *op,
-			   const struct pavo_step *step);
-/** pavo_operation_read_frame - for PAVO_DEED_ASK: the data that the process is to send. */
+			   const struct pavo_transition *tr);
+/** pavo_operation_read_frame - for PAVO_ACTION_PUT_READ: the data that the process is to send. */
 struct pavo_rdma_request
-pavo_operation_read_frame(const struct pavo_step *step);
+pavo_operation_read_frame(const struct pavo_transition *tr);
 
 /* ---------------------------------------------------------------- sending */
 
@@ -296,7 +303,7 @@ pavo_operation_read_frame(const struct pavo_step *step);
  * @length: bytes of its data
  */
 struct pavo_fragment {
-	struct pavo_rdma_told told;
+	struct pavo_rdma_control told;
 	u64 sends;
 	u64 from;
 	u32 length;
@@ -317,13 +324,13 @@ bool pavo_operation_next(const struct pavo_operation *op, u32 room,
  * pavo_operation_sent - go on behind a packet that was sent, or lost on its way.
  * @op:       the operation, as it is by now
  * @fragment: the packet
- * @step:     set
+ * @tr:     set
  *
  * Return: is there more to send?
  */
 bool pavo_operation_sent(struct pavo_operation *op,
 			 const struct pavo_fragment *fragment,
-			 struct pavo_step *step);
+			 struct pavo_transition *tr);
 
 /**
  * pavo_operation_no_memory - give up sending: the data is not memory of the job. If this
@@ -331,18 +338,18 @@ bool pavo_operation_sent(struct pavo_operation *op,
  * @op:       the operation, as it is by now
  * @fragment: the packet that could not be made
  * @result:   why
- * @step:     set
+ * @tr:     set
  */
 void pavo_operation_no_memory(struct pavo_operation *op,
 			      const struct pavo_fragment *fragment,
 			      enum pavo_pvo_result result,
-			      struct pavo_step *step);
+			      struct pavo_transition *tr);
 
 /** pavo_operation_give_up - give up sending if @op still sends what @fragment is of. */
 void pavo_operation_give_up(struct pavo_operation *op,
 			    const struct pavo_fragment *fragment,
 			    enum pavo_frame_state state,
-			    struct pavo_step *step);
+			    struct pavo_transition *tr);
 
 /* ------------------------------------------------------------------- ends */
 
@@ -354,10 +361,10 @@ void pavo_operation_reset(struct pavo_operation *op);
  * has a higher tid.
  * @op:    the operation
  * @state: what its frame is marked with, if it is still to be marked
- * @step:  set
+ * @tr:  set
  */
 void pavo_operation_end(struct pavo_operation *op, enum pavo_frame_state state,
-			struct pavo_step *step);
+			struct pavo_transition *tr);
 
 /* Of operation.c, for arrival.c. */
 
@@ -372,6 +379,6 @@ void pavo_operation_begin_sending(struct pavo_operation *op);
 /** pavo_operation_end_sending - as pavo_operation_end(), but of sending only. */
 void pavo_operation_end_sending(struct pavo_operation *op,
 				enum pavo_frame_state state,
-				struct pavo_step *step);
+				struct pavo_transition *tr);
 
 #endif /* PAVO_WINDOW_OPERATION_H */

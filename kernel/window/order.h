@@ -29,7 +29,7 @@ struct pavo_seen {
 
 enum pavo_seen_verdict {
 	PAVO_SEEN_NEW,
-	PAVO_SEEN_AGAIN,
+	PAVO_SEEN_DUPLICATE,
 	PAVO_SEEN_FAR, /* so far ahead that it cannot be remembered */
 };
 
@@ -49,11 +49,11 @@ static inline enum pavo_seen_verdict pavo_seen_look(struct pavo_seen *seen,
 	u64 *word, bit;
 
 	if (fragment < seen->base)
-		return PAVO_SEEN_AGAIN;
+		return PAVO_SEEN_DUPLICATE;
 	if (fragment - seen->base >= PAVO_SEEN_BITS)
 		return PAVO_SEEN_FAR;
 	word = pavo_seen_word(seen, fragment, &bit);
-	return *word & bit ? PAVO_SEEN_AGAIN : PAVO_SEEN_NEW;
+	return *word & bit ? PAVO_SEEN_DUPLICATE : PAVO_SEEN_NEW;
 }
 
 /** pavo_seen_note - @fragment, which is new, has come. */

@@ -61,8 +61,8 @@ static int fill_pool(struct pavo_rcxt_pool *pool)
 }
 
 /* Give @rcxt to @window, by the number @id and with no operation; NULL: to the pool. */
-static void give(struct pavo_rcxt *rcxt, struct pavo_fifo_window *window,
-		 u32 id, struct pavo_seen *seen)
+static void assign_rcxt(struct pavo_rcxt *rcxt, struct pavo_fifo_window *window,
+			u32 id, struct pavo_seen *seen)
 {
 	spin_lock_bh(&rcxt->lock);
 	rcxt->window = window;
@@ -95,7 +95,7 @@ static int take_one(struct pavo_fifo_window *window, u32 *id)
 		return err;
 	}
 	*id = pool->key << PAVO_RCXT_INDEX_BITS | (u32)(rcxt - pool->all);
-	give(rcxt, window, *id, seen);
+	assign_rcxt(rcxt, window, *id, seen);
 	list_move_tail(&rcxt->owned, &window->owned);
 	window->nowned++;
 	return 0;
@@ -105,7 +105,7 @@ static void put_one(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt)
 {
 	struct pavo_rcxt_pool *pool = &window->dev->windows.rcxts;
 
-	give(rcxt, NULL, 0, NULL);
+	assign_rcxt(rcxt, NULL, 0, NULL);
 	list_move_tail(&rcxt->owned, &pool->free);
 	window->nowned--;
 	pavo_share_give(&pool->shares, pavo_job_user(window->job));
@@ -155,8 +155,8 @@ bool pavo_rcxt_owned(const struct pavo_fifo_window *window,
 }
 
 /* Take @rcxt from its window: packets do not find it any more. */
-static int disown(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
-		  u32 id)
+static int disown_rcxt(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
+		       u32 id)
 {
 	int err = 0;
 
@@ -180,7 +180,7 @@ int pavo_rcxt_return(struct pavo_fifo_window *window, u32 id)
 	if (!rcxt)
 		return -EINVAL;
 	mutex_lock(&pool->mutex);
-	err = disown(window, rcxt, id);
+	err = disown_rcxt(window, rcxt, id);
 	if (!err)
 		put_one(window, rcxt);
 	mutex_unlock(&pool->mutex);

@@ -15,7 +15,8 @@
 
 static struct pavo_pkt packet_to(const struct pavo_fifo_window *window,
 				 enum pavo_window_op op,
-				 const struct pavo_rdma_told *told, u32 length)
+				 const struct pavo_rdma_control *told,
+				 u32 length)
 {
 	return (struct pavo_pkt){
 		.opcode = op,
@@ -31,7 +32,7 @@ static struct pavo_pkt packet_to(const struct pavo_fifo_window *window,
 
 /* Send a packet with a copy of @length bytes at @data. */
 static int send_copy(struct pavo_fifo_window *window, enum pavo_window_op op,
-		     const struct pavo_rdma_told *told, const void *data,
+		     const struct pavo_rdma_control *told, const void *data,
 		     u32 length)
 {
 	struct pavo_flow *flow = pavo_window_flow(window, told->node);
@@ -47,17 +48,18 @@ static int send_copy(struct pavo_fifo_window *window, enum pavo_window_op op,
 	if (!skb)
 		return -ENOBUFS;
 	memcpy(room, data, length);
-	return pavo_tx_send(&window->dev->tally, flow, skb, pkt.pad);
+	return pavo_tx_send(&window->dev->stats, flow, skb, pkt.pad);
 }
 
-int pavo_rdma_tell(struct pavo_fifo_window *window, enum pavo_window_op op,
-		   const struct pavo_rdma_told *told)
+int pavo_rdma_send_control(struct pavo_fifo_window *window,
+			   enum pavo_window_op op,
+			   const struct pavo_rdma_control *told)
 {
 	return send_copy(window, op, told, NULL, 0);
 }
 
 int pavo_rdma_send_bytes(struct pavo_fifo_window *window,
-			 const struct pavo_rdma_told *told, const void *data,
+			 const struct pavo_rdma_control *told, const void *data,
 			 u32 length)
 {
 	int err = send_copy(window, PAVO_OP_WINDOW_DATA, told, data, length);
@@ -81,7 +83,7 @@ static int make_packet(struct pavo_fifo_window *window, struct piece *piece)
 	const struct pavo_wreth *wreth = &fragment->told.wreth;
 	/* The same packet of the next attempt takes the next route. */
 	u32 turn = (u32)wreth->tid + wreth->fragment;
-	const struct pavo_tally *tally = &window->dev->tally;
+	const struct pavo_stats *stats = &window->dev->stats;
 	struct sk_buff *skb;
 	struct pavo_pkt pkt;
 	int err;
@@ -91,7 +93,7 @@ static int make_packet(struct pavo_fifo_window *window, struct piece *piece)
 		return -EHOSTUNREACH;
 	pkt = packet_to(window, PAVO_OP_WINDOW_DATA, &fragment->told,
 			fragment->length);
-	skb = pavo_tx_alloc(tally, piece->flow, &pkt,
+	skb = pavo_tx_alloc(stats, piece->flow, &pkt,
 			    pavo_job_head(fragment->length));
 	if (!skb)
 		return -ENOBUFS;
@@ -101,7 +103,7 @@ static int make_packet(struct pavo_fifo_window *window, struct piece *piece)
 		kfree_skb(skb);
 		return err < 0 ? -ENOBUFS : err;
 	}
-	err = pavo_tx_seal(tally, piece->flow, skb, pkt.pad);
+	err = pavo_tx_finish_icrc(stats, piece->flow, skb, pkt.pad);
 	if (!err)
 		piece->skb = skb;
 	return err;
@@ -111,8 +113,8 @@ static int make_packet(struct pavo_fifo_window *window, struct piece *piece)
  * Make the next packet of @rcxt. Return: as make_packet(); -ENOENT: there is none; -ENODEV:
  * the window is dead.
  */
-static int next_piece(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
-		      struct piece *piece)
+static int make_next_packet(struct pavo_fifo_window *window,
+			    struct pavo_rcxt *rcxt, struct piece *piece)
 {
 	int err = -ENOENT;
 
@@ -126,16 +128,16 @@ static int next_piece(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 	return err;
 }
 
-/* Make and send the next packet of @rcxt. Return: as next_piece(), or of pavo_tx_sealed(). */
+/* Make and send the next packet of @rcxt. Return: as make_next_packet(), or of pavo_tx_send_finished(). */
 static int send_piece(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 		      struct piece *piece)
 {
-	const struct pavo_tally *tally = &window->dev->tally;
-	int err = next_piece(window, rcxt, piece);
+	const struct pavo_stats *stats = &window->dev->stats;
+	int err = make_next_packet(window, rcxt, piece);
 
 	if (err)
 		return err;
-	err = pavo_tx_sealed(tally, piece->flow, piece->skb);
+	err = pavo_tx_send_finished(stats, piece->flow, piece->skb);
 	if (!err)
 		pavo_count(window->dev, tx_rdma_packets);
 	return err;
@@ -145,11 +147,11 @@ static int send_piece(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 static void give_up(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 		    const struct pavo_fragment *fragment)
 {
-	struct pavo_step step = {};
+	struct pavo_transition tr = {};
 
 	spin_lock(&rcxt->lock);
-	pavo_operation_give_up(&rcxt->op, fragment, PAVO_FRAME_DEAD, &step);
-	pavo_rdma_carry_out(window, rcxt, &step, NULL);
+	pavo_operation_give_up(&rcxt->op, fragment, PAVO_FRAME_DEAD, &tr);
+	pavo_rdma_carry_out(window, rcxt, &tr, NULL);
 	spin_unlock(&rcxt->lock);
 }
 
@@ -159,26 +161,26 @@ static void memory_is_gone(struct pavo_fifo_window *window,
 			   const struct pavo_fragment *fragment,
 			   enum pavo_pvo_result result)
 {
-	struct pavo_step step = {};
+	struct pavo_transition tr = {};
 
 	spin_lock(&rcxt->lock);
-	pavo_operation_no_memory(&rcxt->op, fragment, result, &step);
-	pavo_rdma_carry_out(window, rcxt, &step, NULL);
+	pavo_operation_no_memory(&rcxt->op, fragment, result, &tr);
+	pavo_rdma_carry_out(window, rcxt, &tr, NULL);
 	spin_unlock(&rcxt->lock);
-	if (step.tell)
-		pavo_rdma_tell(window, step.tell, &step.told);
+	if (tr.control_opcode)
+		pavo_rdma_send_control(window, tr.control_opcode, &tr.told);
 }
 
 /* Go on behind a packet that was sent, or lost on its way. Return: is there more to send? */
 static bool piece_sent(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 		       const struct pavo_fragment *fragment)
 {
-	struct pavo_step step = {};
+	struct pavo_transition tr = {};
 	bool more;
 
 	spin_lock(&rcxt->lock);
-	more = pavo_operation_sent(&rcxt->op, fragment, &step);
-	pavo_rdma_carry_out(window, rcxt, &step, NULL);
+	more = pavo_operation_sent(&rcxt->op, fragment, &tr);
+	pavo_rdma_carry_out(window, rcxt, &tr, NULL);
 	spin_unlock(&rcxt->lock);
 	return more;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * rdma.h - RDMA between windows: request.c takes frames, rdma.c sends, receive.c takes packets.
- * Each asks the operation of an rCxt (operation.h) and lets deeds.c carry out the answer. All
+ * Each asks the operation of an rCxt (operation.h) and lets actions.c carry out the answer. All
  * functions are called on the RCU read side with BH disabled.
  */
 #ifndef PAVO_WINDOW_RDMA_H
@@ -37,29 +37,30 @@ bool pavo_rdma_send(struct pavo_fifo_window *window, u32 budget);
  * pavo_rdma_carry_out - carry out a step of an rCxt's operation, and all that follow from it.
  * @window: the window that has the rCxt
  * @rcxt:   the rCxt, locked
- * @step:   the step
- * @rx:     the packet of @step->pkt; NULL: none
+ * @tr:   the step
+ * @rx:     the packet of @tr->pkt; NULL: none
  *
- * In deeds.c. The caller unlocks, then does @step->tell and @step->wake.
+ * In actions.c. The caller unlocks, then does @tr->tell and @tr->wake.
  */
 void pavo_rdma_carry_out(struct pavo_fifo_window *window,
-			 struct pavo_rcxt *rcxt, struct pavo_step *step,
+			 struct pavo_rcxt *rcxt, struct pavo_transition *tr,
 			 const struct pavo_rx *rx);
 
-/** pavo_rdma_end - end the operation of @rcxt, locked, and mark its frame. In deeds.c. */
+/** pavo_rdma_end - end the operation of @rcxt, locked, and mark its frame. In actions.c. */
 void pavo_rdma_end(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 		   enum pavo_frame_state state);
 
-/** pavo_rdma_count - count for each bit of @counts, enum pavo_step_count. In deeds.c. */
+/** pavo_rdma_count - count for each bit of @counts, enum pavo_transition_count. In actions.c. */
 void pavo_rdma_count(struct pavo_dev *dev, u32 counts);
 
-/** pavo_rdma_tell - send a packet without payload. Return: as pavo_tx_send(). */
-int pavo_rdma_tell(struct pavo_fifo_window *window, enum pavo_window_op op,
-		   const struct pavo_rdma_told *told);
+/** pavo_rdma_send_control - send a packet without payload. Return: as pavo_tx_send(). */
+int pavo_rdma_send_control(struct pavo_fifo_window *window,
+			   enum pavo_window_op op,
+			   const struct pavo_rdma_control *told);
 
 /** pavo_rdma_send_bytes - send a packet with a copy of @data. Return: likewise. */
 int pavo_rdma_send_bytes(struct pavo_fifo_window *window,
-			 const struct pavo_rdma_told *told, const void *data,
+			 const struct pavo_rdma_control *told, const void *data,
 			 u32 length);
 
 #endif /* PAVO_WINDOW_RDMA_H */

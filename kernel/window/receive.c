@@ -11,7 +11,7 @@
 #include "window/rdma.h"
 
 /* Take a FIFO slot for one frame. False: the process has returned none. */
-static bool take_slot(struct pavo_fifo_window *window, u32 *slot)
+static bool take_fifo_slot(struct pavo_fifo_window *window, u32 *slot)
 {
 	struct pavo_fifo *fifo = &window->recv;
 	bool taken, told = false;
@@ -76,7 +76,7 @@ bool pavo_window_put(struct pavo_fifo_window *window,
 {
 	u32 slot;
 
-	if (!take_slot(window, &slot)) {
+	if (!take_fifo_slot(window, &slot)) {
 		pavo_count(window->dev, rx_drop_fifo_full);
 		return false;
 	}
@@ -88,8 +88,8 @@ bool pavo_window_put(struct pavo_fifo_window *window,
 }
 
 /* Only windows opened with PAVO_WINDOW_BROADCAST take multicasts and broadcasts. */
-static bool may_have(const struct pavo_fifo_window *window,
-		     const struct pavo_rx *rx)
+static bool window_may_have(const struct pavo_fifo_window *window,
+			    const struct pavo_rx *rx)
 {
 	return window->flags & PAVO_WINDOW_BROADCAST || !pavo_rx_to_many(rx);
 }
@@ -108,7 +108,7 @@ static struct pavo_fifo_window *window_for(const struct pavo_rx *rx)
 		pavo_violation(&dev->bad_pkeys);
 	} else if (rx->pkt.window_key != window->key) {
 		pavo_count(dev, rx_drop_window_key);
-	} else if (!may_have(window, rx)) {
+	} else if (!window_may_have(window, rx)) {
 		pavo_count(dev, rx_drop_address);
 	} else {
 		return window;
@@ -136,7 +136,7 @@ static bool receive_rdma(struct pavo_fifo_window *window,
 			 const struct pavo_arrival *arrival,
 			 const struct pavo_rx *rx)
 {
-	struct pavo_step step = { .pkt = &rx->pkt };
+	struct pavo_transition tr = { .pkt = &rx->pkt };
 	const u32 id = rx->pkt.rdma.rcxt;
 	struct pavo_rcxt *rcxt = pavo_rcxt_find(window, id);
 	bool owned;
@@ -148,21 +148,22 @@ static bool receive_rdma(struct pavo_fifo_window *window,
 	spin_lock(&rcxt->lock);
 	owned = pavo_rcxt_owned(window, rcxt, id);
 	if (owned) {
-		arrival->take(&rcxt->op, &step);
-		pavo_rdma_carry_out(window, rcxt, &step, rx);
+		arrival->take(&rcxt->op, &tr);
+		pavo_rdma_carry_out(window, rcxt, &tr, rx);
 	}
 	spin_unlock(&rcxt->lock);
 	if (!owned)
 		pavo_count(window->dev, rx_drop_rcxt);
-	if (step.tell)
-		pavo_rdma_tell(window, step.tell, &step.told);
-	if (step.wake)
+	if (tr.control_opcode)
+		pavo_rdma_send_control(window, tr.control_opcode, &tr.told);
+	if (tr.wake)
 		pavo_window_wake(&window->dev->windows);
-	return step.used;
+	return tr.used;
 }
 
 /* Return: was it used? */
-static bool receive(struct pavo_fifo_window *window, const struct pavo_rx *rx)
+static bool receive_packet(struct pavo_fifo_window *window,
+			   const struct pavo_rx *rx)
 {
 	const struct pavo_arrival *arrival = pavo_arrival_of(rx->pkt.opcode);
 	u32 refused;
@@ -187,7 +188,7 @@ void pavo_window_receive(struct pavo_rx *rx)
 
 	if (window) {
 		pavo_window_at_work(all, PAVO_TASK_RECEIVES, window->id);
-		used = receive(window, rx);
+		used = receive_packet(window, rx);
 		pavo_window_at_work(all, PAVO_TASK_RECEIVES, 0);
 	}
 	if (used)

@@ -10,49 +10,49 @@
 #include "window/rdma.h"
 
 /*
- * Let the operation of @ask's rCxt have the frame. @take: pavo_operation_request() or
- * pavo_operation_piece(). Return: as @step->state.
+ * Let the operation of @req's rCxt have the frame. @take: pavo_operation_request() or
+ * pavo_operation_piece(). Return: as @tr->state.
  */
-static u32 take_frame(struct pavo_fifo_window *window, struct pavo_step *step,
-		      void (*take)(struct pavo_operation *op,
-				   struct pavo_step *step))
+static u32
+take_frame(struct pavo_fifo_window *window, struct pavo_transition *tr,
+	   void (*take)(struct pavo_operation *op, struct pavo_transition *tr))
 {
-	const struct pavo_ask *ask = step->ask;
+	const struct pavo_frame_request *req = tr->req;
 	struct pavo_rcxt *rcxt;
 
-	if (!pavo_window_knows(window, ask->told.node))
+	if (!pavo_window_knows(window, req->told.node))
 		return PAVO_FRAME_BAD_NODE;
-	rcxt = pavo_rcxt_find(window, ask->rcxt);
+	rcxt = pavo_rcxt_find(window, req->rcxt);
 	if (!rcxt)
 		return PAVO_FRAME_BAD_RCXT;
 	spin_lock(&rcxt->lock);
-	if (pavo_rcxt_owned(window, rcxt, ask->rcxt)) {
-		take(&rcxt->op, step);
-		pavo_rdma_carry_out(window, rcxt, step, NULL);
+	if (pavo_rcxt_owned(window, rcxt, req->rcxt)) {
+		take(&rcxt->op, tr);
+		pavo_rdma_carry_out(window, rcxt, tr, NULL);
 	} else {
-		step->state = PAVO_FRAME_BAD_RCXT;
+		tr->state = PAVO_FRAME_BAD_RCXT;
 	}
 	spin_unlock(&rcxt->lock);
-	return step->state;
+	return tr->state;
 }
 
 u32 pavo_rdma_request(struct pavo_fifo_window *window,
 		      const struct pavo_frame_line *line, u32 number)
 {
 	struct pavo_rdma_request request;
-	struct pavo_ask ask;
-	struct pavo_step step = { .ask = &ask };
+	struct pavo_frame_request req;
+	struct pavo_transition tr = { .req = &req };
 	u32 state;
 
 	BUILD_BUG_ON(sizeof(request) != sizeof(line->payload));
 	memcpy(&request, line->payload, sizeof(request));
-	state = pavo_ask_request(&ask, &line->hdr, &request, number);
+	state = pavo_frame_parse_request(&req, &line->hdr, &request, number);
 	if (state)
 		return state;
-	state = take_frame(window, &step, pavo_operation_request);
-	if (!step.tell)
+	state = take_frame(window, &tr, pavo_operation_request);
+	if (!tr.control_opcode)
 		return state;
-	return pavo_rdma_tell(window, step.tell, &step.told) ?
+	return pavo_rdma_send_control(window, tr.control_opcode, &tr.told) ?
 		       PAVO_FRAME_NOT_SENT :
 		       PAVO_FRAME_SENT;
 }
@@ -62,18 +62,19 @@ u32 pavo_rdma_piece(struct pavo_fifo_window *window,
 {
 	const void *frame = pavo_frame(&window->send, number);
 	struct pavo_rdma_piece piece;
-	struct pavo_ask ask;
-	struct pavo_step step = { .ask = &ask };
+	struct pavo_frame_request req;
+	struct pavo_transition tr = { .req = &req };
 	u32 state;
 
 	BUILD_BUG_ON(sizeof(piece) != sizeof(line->payload));
 	memcpy(&piece, line->payload, sizeof(piece));
-	state = pavo_ask_piece(&ask, &line->hdr, &piece, window->max_payload);
+	state = pavo_frame_parse_piece(&req, &line->hdr, &piece,
+				       window->max_payload);
 	if (!state)
-		state = take_frame(window, &step, pavo_operation_piece);
+		state = take_frame(window, &tr, pavo_operation_piece);
 	if (state)
 		return state;
-	return pavo_rdma_send_bytes(window, &ask.told, frame + PAVO_FRAME_LINE,
+	return pavo_rdma_send_bytes(window, &req.told, frame + PAVO_FRAME_LINE,
 				    line->hdr.length - sizeof(piece)) ?
 		       PAVO_FRAME_NOT_SENT :
 		       PAVO_FRAME_SENT;

@@ -3,7 +3,7 @@
  * route.c - the nodes that a window knows, and the routes to each
  * (sources.md#windows-striping).
  *
- * Called by verbs/ in process context to change routes, and by send.c, rdma.c and deeds.c
+ * Called by verbs/ in process context to change routes, and by send.c, rdma.c and actions.c
  * for each packet under RCU. Packets may come in any order, so each may take another
  * route: another UDP source port, by which switches and receivers tell flows apart,
  * another address of the node, or another address of this adapter.
@@ -25,7 +25,7 @@
 
 /**
  * struct pavo_routes - the routes to a node.
- * @later: frees them
+ * @deferred: frees them
  * @all:   windows of their adapter, which ends after them
  * @moved: the flows were moved to the routes that replaced these
  * @turn:  counts packets. Several CPUs count without a lock, so some turns are taken twice
@@ -33,7 +33,7 @@
  * @flows: the routes, each with a port of its own
  */
 struct pavo_routes {
-	struct pavo_later later;
+	struct pavo_deferred_free deferred;
 	struct pavo_windows *all;
 	bool moved;
 	u32 turn;
@@ -133,9 +133,9 @@ static void free_routes(struct pavo_routes *routes, u32 first)
 }
 
 /* Make a copy of @old, which may be NULL, with the routes of @args added. */
-static struct pavo_routes *extend(struct pavo_fifo_window *window,
-				  struct pavo_routes *old,
-				  const struct pavo_window_node_args *args)
+static struct pavo_routes *
+extend_routes(struct pavo_fifo_window *window, struct pavo_routes *old,
+	      const struct pavo_window_node_args *args)
 {
 	u32 kept = old ? old->n : 0, ports = args->ports ?: USUAL_PORTS;
 	struct pavo_routes *routes;
@@ -160,24 +160,24 @@ static struct pavo_routes *extend(struct pavo_fifo_window *window,
 }
 
 /* Free replaced routes: a grace period is over, and no packet uses them. */
-static void end_routes(struct pavo_later *later)
+static void end_routes(struct pavo_deferred_free *deferred)
 {
 	struct pavo_routes *routes =
-		container_of(later, struct pavo_routes, later);
+		container_of(deferred, struct pavo_routes, deferred);
 
 	atomic_sub(routes->n, &routes->all->retired);
 	free_routes(routes, routes->moved ? routes->n : 0);
 }
 
-static void retire(struct pavo_routes *routes, bool moved)
+static void retire_routes(struct pavo_routes *routes, bool moved)
 {
 	routes->moved = moved;
 	atomic_add(routes->n, &routes->all->retired);
-	pavo_later(&routes->later, end_routes);
+	pavo_deferred_free(&routes->deferred, end_routes);
 }
 
-static bool valid(const struct pavo_fifo_window *window,
-		  const struct pavo_window_node_args *args)
+static bool are_node_args_valid(const struct pavo_fifo_window *window,
+				const struct pavo_window_node_args *args)
 {
 	return args->node < window->nodes && !args->reserved[0] &&
 	       !args->reserved[1] && !args->reserved[2] &&
@@ -192,18 +192,18 @@ int pavo_window_node(struct pavo_fifo_window *window,
 	bool add = args->flags & PAVO_NODE_ADD;
 	struct pavo_routes *routes, *old;
 
-	if (!valid(window, args))
+	if (!are_node_args_valid(window, args))
 		return -EINVAL;
 	if (atomic_read(&window->dev->windows.retired) > MOST_RETIRED)
-		pavo_later_settle();
+		pavo_deferred_free_flush();
 	mutex_lock(&window->mutex);
 	old = rcu_dereference_protected(window->routes[args->node],
 					lockdep_is_held(&window->mutex));
-	routes = extend(window, add ? old : NULL, args);
+	routes = extend_routes(window, add ? old : NULL, args);
 	if (!IS_ERR(routes)) {
 		rcu_assign_pointer(window->routes[args->node], routes);
 		if (old)
-			retire(old, add);
+			retire_routes(old, add);
 	}
 	mutex_unlock(&window->mutex);
 	return PTR_ERR_OR_ZERO(routes);

@@ -43,7 +43,7 @@ struct sk_buff *pavo_window_packet(struct pavo_fifo_window *window,
 {
 	struct sk_buff *skb;
 
-	skb = pavo_tx_alloc(&window->dev->tally, flow, pkt, length);
+	skb = pavo_tx_alloc(&window->dev->stats, flow, pkt, length);
 	if (!skb)
 		return NULL;
 	*room = pavo_tx_put(skb, length);
@@ -78,7 +78,7 @@ static u32 send_packet(struct pavo_fifo_window *window, struct pavo_flow *flow,
 	first = min_t(u32, length, sizeof(line->payload));
 	memcpy(room, line->payload, first);
 	memcpy(room + first, frame + PAVO_FRAME_LINE, length - first);
-	if (pavo_tx_send(&window->dev->tally, flow, skb, pad))
+	if (pavo_tx_send(&window->dev->stats, flow, skb, pad))
 		return PAVO_FRAME_NOT_SENT;
 	pavo_count(window->dev, tx_frames);
 	return PAVO_FRAME_SENT;
@@ -145,7 +145,7 @@ static void deal_with_frame(struct pavo_fifo_window *window, u32 number)
 		return;
 	/* The process may use the FIFO slot again when it sees the state. */
 	smp_store_release(&hdr->state, state);
-	pavo_fifo_tell(&window->send);
+	pavo_fifo_notify(&window->send);
 }
 
 /*
@@ -218,7 +218,7 @@ static enum turn work_on_next(struct pavo_windows *all)
 	return turn;
 }
 
-static enum turn take_turn(struct pavo_windows *all)
+static enum turn send_window_round(struct pavo_windows *all)
 {
 	enum turn turn = NO_WORKER;
 
@@ -255,8 +255,8 @@ static bool anything_left(struct pavo_windows *all)
 	return left;
 }
 
-/* @patience: jiffies until the work manager looks again, if all workers are busy */
-static void transmit(struct pavo_dev *dev, unsigned long patience)
+/* @timeout: jiffies until the work manager looks again, if all workers are busy */
+static void transmit_windows(struct pavo_dev *dev, unsigned long timeout)
 {
 	struct pavo_windows *all = &dev->windows;
 	unsigned int turns = TURNS;
@@ -265,7 +265,7 @@ static void transmit(struct pavo_dev *dev, unsigned long patience)
 	/* Pairs with the barrier below: a worker sees the active bit, or has let its window go. */
 	smp_mb();
 	do {
-		turn = take_turn(all);
+		turn = send_window_round(all);
 		/* A turn may be up to 2048 packets. */
 		cond_resched();
 	} while (turn == TURN_TAKEN && --turns);
@@ -273,7 +273,7 @@ static void transmit(struct pavo_dev *dev, unsigned long patience)
 		pavo_budget_used_up(PAVO_LOOP_WINDOWS, TURNS, 0);
 	if (turn == NO_WORKER) {
 		pavo_count(dev, window_no_worker);
-		queue_delayed_work(dev->wq, &all->manager, patience);
+		queue_delayed_work(dev->wq, &all->manager, timeout);
 		return;
 	}
 	/* A caller that found only windows of this worker relies on this worker to look again. */
@@ -284,7 +284,7 @@ static void transmit(struct pavo_dev *dev, unsigned long patience)
 
 void pavo_window_transmit(struct pavo_dev *dev)
 {
-	transmit(dev, 0);
+	transmit_windows(dev, 0);
 }
 
 void pavo_window_wake(struct pavo_windows *all)
@@ -301,5 +301,5 @@ void pavo_window_manager(struct work_struct *work)
 	struct pavo_dev *dev = container_of(all, struct pavo_dev, windows);
 
 	pavo_count(dev, window_manager);
-	transmit(dev, 1);
+	transmit_windows(dev, 1);
 }

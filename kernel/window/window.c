@@ -13,7 +13,7 @@
 #include <linux/sched/mm.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
-#include "number.h"
+#include "id_alloc.h"
 #include "jobs/job.h"
 #include "rings/ucontext.h"
 #include "window/window_private.h"
@@ -46,14 +46,14 @@ int pavo_windows_init(struct pavo_windows *windows)
 void pavo_windows_stop(struct pavo_windows *windows)
 {
 	cancel_delayed_work_sync(&windows->manager);
-	pavo_later_settle();
+	pavo_deferred_free_flush();
 	/* rdma core's workqueue frees the GIDs that routes gave back. */
 	flush_workqueue(ib_wq);
 }
 
 void pavo_windows_destroy(struct pavo_windows *windows)
 {
-	pavo_numbers_end(&windows->table);
+	pavo_ids_destroy(&windows->table);
 	pavo_shares_destroy(&windows->shares);
 	pavo_rcxts_destroy(&windows->rcxts);
 	free_percpu(windows->tasks);
@@ -71,7 +71,7 @@ static u32 threshold_of(u32 n)
 static void set_threshold(struct pavo_fifo *fifo, u32 n)
 {
 	atomic_set(&fifo->threshold, threshold_of(n));
-	/* Pairs with the barriers of pavo_fifo_tell() and pavo_window_arrived(). */
+	/* Pairs with the barriers of pavo_fifo_notify() and pavo_window_arrived(). */
 	smp_mb();
 }
 
@@ -191,7 +191,7 @@ static bool valid_frames(u32 n)
 	return is_power_of_2(n) && n >= PAVO_FIFO_LEAST && n <= PAVO_FIFO_MOST;
 }
 
-static bool valid(const struct pavo_window_args *args)
+static bool are_window_args_valid(const struct pavo_window_args *args)
 {
 	return valid_frames(args->send_frames) &&
 	       valid_frames(args->recv_frames) && args->nodes &&
@@ -307,13 +307,13 @@ void pavo_window_free(struct pavo_fifo_window *window)
 	kfree(window);
 }
 
-static int publish(struct pavo_fifo_window *window)
+static int publish_window(struct pavo_fifo_window *window)
 {
 	struct pavo_windows *all = &window->dev->windows;
-	kuid_t payer = pavo_job_user(window->job);
+	kuid_t account = pavo_job_user(window->job);
 	int err;
 
-	err = pavo_share_take(&all->shares, payer,
+	err = pavo_share_take(&all->shares, account,
 			      pavo_share_of(all->most - 1, -1));
 	if (err)
 		return err;
@@ -321,7 +321,7 @@ static int publish(struct pavo_fifo_window *window)
 			      XA_LIMIT(1, all->most - 1), &all->next,
 			      GFP_KERNEL);
 	if (err < 0) {
-		pavo_share_give(&all->shares, payer);
+		pavo_share_give(&all->shares, account);
 		return err == -EBUSY ? -ENOSPC : err;
 	}
 	xa_store(&all->table, window->id, window, GFP_KERNEL);
@@ -338,11 +338,11 @@ struct pavo_fifo_window *pavo_window_open(struct pavo_dev *dev,
 	struct pavo_command_page *page;
 	int err;
 
-	if (!valid(args))
+	if (!are_window_args_valid(args))
 		return ERR_PTR(-EINVAL);
 	/* Closing does not wait for memory to be freed, so opening does if it is too much. */
 	if (atomic_long_read(&dev->windows.closing) > MOST_CLOSING)
-		pavo_later_settle();
+		pavo_deferred_free_flush();
 	window = kzalloc(sizeof(*window), GFP_KERNEL_ACCOUNT);
 	if (!window)
 		return ERR_PTR(-ENOMEM);
@@ -366,7 +366,7 @@ struct pavo_fifo_window *pavo_window_open(struct pavo_dev *dev,
 	if (!err)
 		err = open_memory(window, uctx, args, resp);
 	if (!err)
-		err = publish(window);
+		err = publish_window(window);
 	if (err) {
 		pavo_window_leave(window);
 		pavo_window_free(window);
@@ -462,8 +462,8 @@ static void show_fifos(struct seq_file *file, const struct pavo_lmt *lmt)
 }
 
 /* Show a window, in one line. */
-static void show(struct seq_file *file, const struct pavo_dev *dev,
-		 const struct pavo_lmt *lmt)
+static void show_fifo_window(struct seq_file *file, const struct pavo_dev *dev,
+			     const struct pavo_lmt *lmt)
 {
 	static const char *const states[] = { "", "", " dead", " disabled" };
 
@@ -490,7 +490,7 @@ void pavo_window_show(struct seq_file *file, struct pavo_dev *dev)
 	rcu_read_lock();
 	xa_for_each(&dev->windows.table, id, window) {
 		pavo_window_lmt(window, &lmt);
-		show(file, dev, &lmt);
+		show_fifo_window(file, dev, &lmt);
 	}
 	rcu_read_unlock();
 }

@@ -10,7 +10,7 @@
 #include <linux/workqueue.h>
 #include "adapter.h"
 #include "compat.h"
-#include "later.h"
+#include "deferred_free.h"
 #include "net/net.h"
 #include "rings/mmap.h"
 #include "rings/worker.h"
@@ -95,7 +95,7 @@ struct pavo_events {
  * @locked:    pages that count as locked memory of @mm
  * @disabled:  set once the window is disabled and @snapshot is valid; under @mutex
  * @snapshot:  state of RCU at that time
- * @later:     frees the window
+ * @deferred:     frees the window
  */
 struct pavo_fifo_window {
 	struct pavo_dev *dev;
@@ -132,7 +132,7 @@ struct pavo_fifo_window {
 	unsigned long locked;
 	bool disabled;
 	unsigned long snapshot;
-	struct pavo_later later;
+	struct pavo_deferred_free deferred;
 };
 
 /* A frame of a FIFO. The process may write to it at any time. */
@@ -141,8 +141,8 @@ static inline void *pavo_frame(const struct pavo_fifo *fifo, u32 number)
 	return fifo->area->addr + (number & fifo->mask) * PAVO_FRAME_SIZE;
 }
 
-/** pavo_fifo_tell - one more frame was sent; raise the event if it is due. */
-static inline void pavo_fifo_tell(struct pavo_fifo *fifo)
+/** pavo_fifo_notify - one more frame was sent; raise the event if it is due. */
+static inline void pavo_fifo_notify(struct pavo_fifo *fifo)
 {
 	if (!fifo->event)
 		return;

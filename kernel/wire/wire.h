@@ -328,53 +328,53 @@ u32 pavo_peek_qpn(const u8 *bth);
  */
 unsigned int pavo_build(u8 *hdr, const struct pavo_pkt *pkt);
 
-/** pavo_train_may_be - can a train have this opcode: may its message have many packets? */
-bool pavo_train_may_be(u8 opcode);
+/** pavo_gso_allowed - can a train have this opcode: may its message have many packets? */
+bool pavo_gso_allowed(u8 opcode);
 
 /**
- * pavo_train_head - write the headers of a packet of a train.
+ * pavo_gso_segment_head - write the headers of a packet of a train.
  * @hdr:   at least PAVO_MAX_HDR_LEN bytes
- * @train: headers of the train, with npkts
+ * @gso: headers of the train, with npkts
  * @i:     the packet, 0 .. npkts - 1
  *
  * AckReq, solicited event and pad go to the last packet.
  *
  * Return: as pavo_build().
  */
-unsigned int pavo_train_head(u8 *hdr, const struct pavo_pkt *train, u32 i);
+unsigned int pavo_gso_segment_head(u8 *hdr, const struct pavo_pkt *gso, u32 i);
 
 /**
- * pavo_train_bytes - bytes behind the UDP headers of all packets of a train.
- * @train:   headers of the train, with npkts
+ * pavo_gso_bytes - bytes behind the UDP headers of all packets of a train.
+ * @gso:   headers of the train, with npkts
  * @payload: bytes of payload
  */
-u32 pavo_train_bytes(const struct pavo_pkt *train, u32 payload);
+u32 pavo_gso_bytes(const struct pavo_pkt *gso, u32 payload);
 
 /**
- * pavo_train_join - make a packet the last one of a train, if the two are of one message.
- * @train: headers of the train so far, or of one packet; its npkts packets have @unit bytes each.
+ * pavo_gso_append - make a packet the last one of a train, if the two are of one message.
+ * @gso: headers of the train so far, or of one packet; its npkts packets have @unit bytes each.
  *         They become those of the longer train
  * @unit:  bytes of payload for each packet
  * @next:  headers of the packet
  *
- * The headers of @train keep their length: Last with Immediate, or with an AETH behind Middle, does
+ * The headers of @gso keep their length: Last with Immediate, or with an AETH behind Middle, does
  * not join. The peer waits for an answer to a packet with AckReq, so none follows it.
  *
  * Return: false if it does not follow.
  */
-bool pavo_train_join(struct pavo_pkt *train, u32 unit,
+bool pavo_gso_append(struct pavo_pkt *gso, u32 unit,
 		     const struct pavo_pkt *next);
 
 /**
- * pavo_train_skip - leave the first packets of a train out.
- * @train: headers of the train; those of the rest
+ * pavo_gso_skip - leave the first packets of a train out.
+ * @gso: headers of the train; those of the rest
  * @unit:  bytes of payload for each packet
  * @n:     packets to leave out, fewer than it has
  */
-void pavo_train_skip(struct pavo_pkt *train, u32 unit, u32 n);
+void pavo_gso_skip(struct pavo_pkt *gso, u32 unit, u32 n);
 
-/** pavo_train_grows - may another packet follow? */
-bool pavo_train_grows(const struct pavo_pkt *train);
+/** pavo_gso_may_grow - may another packet follow? */
+bool pavo_gso_may_grow(const struct pavo_pkt *gso);
 
 /** Most bytes pavo_icrc_head() writes: 8 + IPv6 40 + UDP 8 + BTH 12. */
 #define PAVO_ICRC_HEAD_MAX 68

@@ -17,7 +17,7 @@
 
 namespace callfuzz {
 
-/* PAVO_KCOV_ID of kernel/reached.h. */
+/* PAVO_KCOV_ID of kernel/kcov.h. */
 constexpr uint64_t packets_id = 0x7061;
 
 bool wait_word(std::atomic<int> &word, int value, int ms)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * kcov.h - what a thread reaches of the module, or all packets (kernel/reached.h; see
+ * kcov.h - what a thread reaches of the module, or all packets (kernel/kcov.h; see
  * Documentation/dev-tools/kcov). The module alone is compiled for it, so all places are
  * its own.
  */

@@ -9,7 +9,7 @@
 #include "adapter.h"
 #include "demux.h"
 #include "memory/memory.h"
-#include "number.h"
+#include "id_alloc.h"
 #include "runtime.h"
 
 const struct engine_host *engine_host;
@@ -31,21 +31,21 @@ void engine_start(const struct engine_host *host)
 	strcpy(dev->ib.name, "engine");
 	dev->port = (struct pavo_port){
 		.ib = &dev->ib,
-		.tally = &dev->tally,
+		.stats = &dev->stats,
 		.number = 1,
 		.ndev = &interface,
 	};
-	dev->tally.dev = dev;
-	dev->tally.stats = alloc_percpu(struct pavo_stats);
-	ENGINE_MUST(dev->tally.stats);
+	dev->stats.dev = dev;
+	dev->stats.stats = alloc_percpu(struct pavo_pcpu_stats);
+	ENGINE_MUST(dev->stats.stats);
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC);
 	xa_init_flags(&dev->srqs, XA_FLAGS_ALLOC);
 	pavo_objects_init(dev);
 	pavo_key_table_init(&dev->keys);
 	pavo_rkm_init(&dev->rkm);
 	pavo_demux_prepare(dev);
-	spin_lock_init(&dev->turns_lock);
-	pavo_turns_init(&dev->turns, PAVO_QUANTUM, 0, 0);
+	spin_lock_init(&dev->drr_lock);
+	pavo_drr_init(&dev->drr, PAVO_QUANTUM, 0, 0);
 	dev->wq = (struct workqueue_struct *)&wq;
 	dev->end_wq = dev->wq;
 	engine_open_management();
@@ -59,13 +59,13 @@ void engine_stop(void)
 	engine_close_management();
 	engine_settle();
 	engine_check_rest();
-	pavo_numbers_end(&dev->qps);
-	pavo_numbers_end(&dev->srqs);
+	pavo_ids_destroy(&dev->qps);
+	pavo_ids_destroy(&dev->srqs);
 	pavo_key_table_destroy(&dev->keys);
 	for (i = 0; i < PAVO_OBJ_COUNT; i++)
 		ENGINE_MUST(!atomic_read(&dev->used[i]));
 	pavo_objects_end(dev);
-	free_percpu(dev->tally.stats);
+	free_percpu(dev->stats.stats);
 	kfree(dev);
 	engine_dev = NULL;
 }
@@ -90,7 +90,7 @@ bool engine_counter(const char *name, __u64 *value)
 				break;
 		if (i == ARRAY_SIZE(names))
 			return false;
-		*value = engine_dev->tally.stats->counter[i];
+		*value = engine_dev->stats.stats->counter[i];
 	}
 	return true;
 }

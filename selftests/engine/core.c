@@ -183,6 +183,6 @@ u32 pavo_mcast_for_each(struct pavo_dev *dev, const struct in6_addr *gid,
 /* There are no windows, so the packet is for none. */
 void pavo_window_receive(struct pavo_rx *rx)
 {
-	pavo_tally_add(rx->port->tally, rx_drop_window, 1);
+	pavo_stats_add(rx->port->stats, rx_drop_window, 1);
 	kfree_skb(rx->skb);
 }

@@ -123,30 +123,30 @@ bool pavo_flow_match(const struct pavo_flow *flow, const struct pavo_rx *rx)
 
 bool engine_near;
 
-void pavo_flow_keep_inside(struct pavo_flow *flow, const void *user)
+void pavo_flow_allow_loopback(struct pavo_flow *flow, const void *user)
 {
 }
 
-bool pavo_flow_inside(struct pavo_flow *flow)
+bool pavo_flow_is_loopback(struct pavo_flow *flow)
 {
 	return false;
 }
 
-bool pavo_inside_deliver(const struct pavo_budget *left)
+bool pavo_loopback_deliver(const struct pavo_budget *left)
 {
 	return true;
 }
 
-void pavo_inside_go_on(void)
+void pavo_loopback_continue(void)
 {
 }
 
-struct pavo_inside_mark pavo_inside_mark(void)
+struct pavo_loopback_mark pavo_loopback_mark(void)
 {
-	return (struct pavo_inside_mark){};
+	return (struct pavo_loopback_mark){};
 }
 
-bool pavo_inside_behind(const struct pavo_inside_mark *mark)
+bool pavo_loopback_is_behind(const struct pavo_loopback_mark *mark)
 {
 	return false;
 }
@@ -166,10 +166,11 @@ void pavo_budget_add(enum pavo_loop loop, u32 steps)
 {
 }
 
-enum pavo_lateness pavo_flow_late(struct pavo_flow *flow,
-				  struct pavo_near *near, bool same_host)
+enum pavo_icrc_defer pavo_flow_icrc_defer(struct pavo_flow *flow,
+					  struct pavo_gso_backoff *backoff,
+					  bool same_host)
 {
-	return engine_near ? PAVO_LATE_ALL : PAVO_LATE_NONE;
+	return engine_near ? PAVO_ICRC_DEFER_ALL : PAVO_ICRC_DEFER_NONE;
 }
 
 bool pavo_flow_attaches(struct pavo_flow *flow)
@@ -207,29 +208,29 @@ struct pavo_port *pavo_port_numbered(u32 number)
 
 /* ------------------------------------------------------------- sending */
 
-static struct sk_buff *alloc_with(const struct pavo_tally *tally,
+static struct sk_buff *alloc_with(const struct pavo_stats *stats,
 				  struct pavo_flow *flow, const u8 *hdr,
 				  unsigned int hdr_len)
 {
-	struct sk_buff *skb = engine_skb(flow->headroom,
-					 hdr_len + PAVO_TRAIN_BYTES + TRAILER);
+	struct sk_buff *skb =
+		engine_skb(flow->headroom, hdr_len + PAVO_GSO_BYTES + TRAILER);
 
 	ENGINE_MUST(rcu_read_lock_any_held());
 	if (!skb) {
-		pavo_tally_add(tally, tx_drop_no_memory, 1);
+		pavo_stats_add(stats, tx_drop_no_memory, 1);
 		return NULL;
 	}
 	memcpy(skb_put(skb, hdr_len), hdr, hdr_len);
 	return skb;
 }
 
-struct sk_buff *pavo_tx_alloc(const struct pavo_tally *tally,
+struct sk_buff *pavo_tx_alloc(const struct pavo_stats *stats,
 			      struct pavo_flow *flow,
 			      const struct pavo_pkt *pkt, unsigned int copy)
 {
 	u8 hdr[PAVO_MAX_HDR_LEN];
 
-	return alloc_with(tally, flow, hdr, pkt ? pavo_build(hdr, pkt) : 0);
+	return alloc_with(stats, flow, hdr, pkt ? pavo_build(hdr, pkt) : 0);
 }
 
 void *pavo_tx_put(struct sk_buff *skb, unsigned int len)
@@ -296,8 +297,8 @@ static void push_ip6(struct sk_buff *skb, const struct pavo_flow *flow)
 	ip->daddr = flow->daddr;
 }
 
-int pavo_tx_seal(const struct pavo_tally *tally, struct pavo_flow *flow,
-		 struct sk_buff *skb, unsigned int pad)
+int pavo_tx_finish_icrc(const struct pavo_stats *stats, struct pavo_flow *flow,
+			struct sk_buff *skb, unsigned int pad)
 {
 	unsigned int ip_len = flow->ipv6 ? sizeof(struct ipv6hdr) :
 					   sizeof(struct iphdr);
@@ -321,28 +322,28 @@ int pavo_tx_seal(const struct pavo_tally *tally, struct pavo_flow *flow,
 	return 0;
 }
 
-int pavo_tx_sealed(const struct pavo_tally *tally, const struct pavo_flow *flow,
-		   struct sk_buff *skb)
+int pavo_tx_send_finished(const struct pavo_stats *stats,
+			  const struct pavo_flow *flow, struct sk_buff *skb)
 {
 	const u8 *end = skb->data + skb->len;
 
-	pavo_tally_add(tally, tx_packets, 1);
-	pavo_tally_add(tally, tx_bytes, skb->len - sizeof(struct udphdr));
+	pavo_stats_add(stats, tx_packets, 1);
+	pavo_stats_add(stats, tx_bytes, skb->len - sizeof(struct udphdr));
 	engine_host->sent(skb->network_header, end - skb->network_header);
 	kfree_skb(skb);
 	return 0;
 }
 
-int pavo_tx_send(const struct pavo_tally *tally, struct pavo_flow *flow,
+int pavo_tx_send(const struct pavo_stats *stats, struct pavo_flow *flow,
 		 struct sk_buff *skb, unsigned int pad)
 {
-	int err = pavo_tx_seal(tally, flow, skb, pad);
+	int err = pavo_tx_finish_icrc(stats, flow, skb, pad);
 
-	return err ? err : pavo_tx_sealed(tally, flow, skb);
+	return err ? err : pavo_tx_send_finished(stats, flow, skb);
 }
 
 /* Send packet @i of a train, cut from it as a device needs it. */
-static int send_cut(const struct pavo_tally *tally, struct pavo_flow *flow,
+static int send_cut(const struct pavo_stats *stats, struct pavo_flow *flow,
 		    const struct sk_buff *train, const struct pavo_pkt *pkt,
 		    unsigned int unit, u32 i)
 {
@@ -352,29 +353,30 @@ static int send_cut(const struct pavo_tally *tally, struct pavo_flow *flow,
 	u8 hdr[PAVO_MAX_HDR_LEN];
 	struct sk_buff *skb;
 
-	skb = alloc_with(tally, flow, hdr, pavo_train_head(hdr, pkt, i));
+	skb = alloc_with(stats, flow, hdr, pavo_gso_segment_head(hdr, pkt, i));
 	if (!skb)
 		return -ENOBUFS;
 	memcpy(skb_put(skb, len), train->data + from, len);
-	return pavo_tx_send(tally, flow, skb, last ? pkt->pad : 0);
+	return pavo_tx_send(stats, flow, skb, last ? pkt->pad : 0);
 }
 
-int pavo_tx_late(const struct pavo_tally *tally, struct pavo_flow *flow,
-		 struct sk_buff *skb, const struct pavo_pkt *pkt,
-		 unsigned int unit, struct pavo_meta *meta)
+int pavo_tx_send_deferred(const struct pavo_stats *stats,
+			  struct pavo_flow *flow, struct sk_buff *skb,
+			  const struct pavo_pkt *pkt, unsigned int unit,
+			  struct pavo_meta *meta)
 {
 	int err = 0;
 	u32 i;
 
 	ENGINE_MUST(engine_near);
 	for (i = 0; i < pkt->npkts && !err; i++)
-		err = send_cut(tally, flow, skb, pkt, unit, i);
+		err = send_cut(stats, flow, skb, pkt, unit, i);
 	kfree_skb(skb);
 	return err;
 }
 
 /* The engine's interface takes the packets of a bundle one by one. */
-bool pavo_bundle_may_have(u8 opcode)
+bool pavo_coalesced_allowed(u8 opcode)
 {
 	const struct pavo_op_info *info = pavo_op_info(opcode);
 	const u32 whole = PAVO_OPF_FIRST | PAVO_OPF_LAST;
@@ -383,36 +385,39 @@ bool pavo_bundle_may_have(u8 opcode)
 	       (info->kind == PAVO_KIND_SEND || info->kind == PAVO_KIND_WRITE);
 }
 
-bool pavo_bundle_begin(const struct pavo_tally *tally, struct pavo_flow *flow,
-		       struct pavo_bundle *bundle, unsigned int room)
+bool pavo_coalesced_begin(const struct pavo_stats *stats,
+			  struct pavo_flow *flow,
+			  struct pavo_coalesced *coalesced, unsigned int room)
 {
 	ENGINE_MUST(engine_near);
-	ENGINE_MUST(room <= PAVO_BUNDLE_BYTES);
-	bundle->count = 0;
-	bundle->skb = pavo_tx_alloc(tally, flow, NULL, room);
-	return bundle->skb;
+	ENGINE_MUST(room <= PAVO_COALESCED_BYTES);
+	coalesced->count = 0;
+	coalesced->skb = pavo_tx_alloc(stats, flow, NULL, room);
+	return coalesced->skb;
 }
 
-bool pavo_bundle_fits(const struct pavo_bundle *bundle, unsigned int len)
+bool pavo_coalesced_fits(const struct pavo_coalesced *coalesced,
+			 unsigned int len)
 {
-	return bundle->count < PAVO_BUNDLE_PACKETS &&
-	       bundle->skb->len + len <= PAVO_BUNDLE_BYTES;
+	return coalesced->count < PAVO_COALESCED_PACKETS &&
+	       coalesced->skb->len + len <= PAVO_COALESCED_BYTES;
 }
 
-int pavo_bundle_send(const struct pavo_tally *tally, struct pavo_flow *flow,
-		     struct pavo_bundle *bundle, struct pavo_meta *meta)
+int pavo_coalesced_send(const struct pavo_stats *stats, struct pavo_flow *flow,
+			struct pavo_coalesced *coalesced,
+			struct pavo_meta *meta)
 {
-	const u8 *from = bundle->skb->data;
+	const u8 *from = coalesced->skb->data;
 	struct sk_buff *skb;
 	u32 i;
 
-	for (i = 0; i < bundle->count; i++, from += bundle->len[i - 1]) {
-		skb = alloc_with(tally, flow, from, bundle->len[i]);
+	for (i = 0; i < coalesced->count; i++, from += coalesced->len[i - 1]) {
+		skb = alloc_with(stats, flow, from, coalesced->len[i]);
 		if (skb)
-			pavo_tx_send(tally, flow, skb, 0);
+			pavo_tx_send(stats, flow, skb, 0);
 	}
-	kfree_skb(bundle->skb);
-	bundle->skb = NULL;
+	kfree_skb(coalesced->skb);
+	coalesced->skb = NULL;
 	return 0;
 }
 
@@ -453,21 +458,21 @@ static enum pavo_parse_status parse(struct pavo_rx *rx)
 	return status;
 }
 
-static void count_bad(const struct pavo_tally *tally,
+static void count_bad(const struct pavo_stats *stats,
 		      enum pavo_parse_status status)
 {
 	switch (status) {
 	case PAVO_PARSE_SHORT:
-		pavo_tally_add(tally, rx_drop_short, 1);
+		pavo_stats_add(stats, rx_drop_short, 1);
 		break;
 	case PAVO_PARSE_VERSION:
-		pavo_tally_add(tally, rx_drop_version, 1);
+		pavo_stats_add(stats, rx_drop_version, 1);
 		break;
 	case PAVO_PARSE_OPCODE:
-		pavo_tally_add(tally, rx_drop_opcode, 1);
+		pavo_stats_add(stats, rx_drop_opcode, 1);
 		break;
 	case PAVO_PARSE_SURPLUS:
-		pavo_tally_add(tally, rx_drop_surplus, 1);
+		pavo_stats_add(stats, rx_drop_surplus, 1);
 		break;
 	default:
 		break;
@@ -486,7 +491,7 @@ static bool icrc_ok(const struct pavo_rx *rx)
 	return true;
 }
 
-bool pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb, bool inside)
+bool pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb, bool loopback)
 {
 	enum pavo_parse_status status;
 
@@ -494,9 +499,9 @@ bool pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb, bool inside)
 	status = parse(rx);
 	if (status == PAVO_PARSE_OK && icrc_ok(rx))
 		return true;
-	count_bad(rx->port->tally, status);
+	count_bad(rx->port->stats, status);
 	if (status == PAVO_PARSE_OK)
-		pavo_tally_add(rx->port->tally, rx_drop_icrc, 1);
+		pavo_stats_add(rx->port->stats, rx_drop_icrc, 1);
 	kfree_skb(skb);
 	return false;
 }

@@ -34,7 +34,8 @@ SwqePtr copy_of(const uint8_t *bytes, size_t size)
 	return SwqePtr(wqe);
 }
 
-bool is_inside(const pavo_swqe &wqe, size_t size, const void *begin, size_t len)
+bool may_take_loopback(const pavo_swqe &wqe, size_t size, const void *begin,
+		       size_t len)
 {
 	auto *pos = static_cast<const uint8_t *>(begin);
 
@@ -57,7 +58,7 @@ void check_payload(const pavo_swqe &wqe, size_t size,
 	if (wqe.flags & PAVO_SWQE_INLINE) {
 		CHECK(!wqe.num_sge);
 		CHECK(!pavo_op_brings(wqe.op));
-		CHECK(is_inside(wqe, size, wqe.data, wqe.length));
+		CHECK(may_take_loopback(wqe, size, wqe.data, wqe.length));
 		return;
 	}
 	CHECK(wqe.num_sge <= limits.max_sge);
@@ -65,7 +66,8 @@ void check_payload(const pavo_swqe &wqe, size_t size,
 		CHECK(!wqe.length);
 		return;
 	}
-	CHECK(is_inside(wqe, size, wqe.sge, wqe.num_sge * sizeof(*wqe.sge)));
+	CHECK(may_take_loopback(wqe, size, wqe.sge,
+				wqe.num_sge * sizeof(*wqe.sge)));
 	CHECK(entries_length(wqe) == wqe.length);
 }
 
@@ -114,7 +116,7 @@ void check_accepted(const pavo_swqe &wqe, size_t size,
 
 	CHECK(pavo_op(wqe.op)->services & limits.service);
 	if (ud && wqe.op != PAVO_WQE_NOP) {
-		CHECK(is_inside(wqe, size, wqe.av, sizeof(*wqe.av)));
+		CHECK(may_take_loopback(wqe, size, wqe.av, sizeof(*wqe.av)));
 		check_way(*wqe.av);
 	} else {
 		CHECK(!wqe.av);
@@ -124,7 +126,8 @@ void check_accepted(const pavo_swqe &wqe, size_t size,
 		CHECK(wqe.length == 8);
 	check_extended(wqe, size, xrc);
 	if (wqe.op == PAVO_WQE_BIND_MW)
-		CHECK(is_inside(wqe, size, wqe.bind, sizeof(*wqe.bind)));
+		CHECK(may_take_loopback(wqe, size, wqe.bind,
+					sizeof(*wqe.bind)));
 	else
 		CHECK(!wqe.bind);
 	check_payload(wqe, size, limits);

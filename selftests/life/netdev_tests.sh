@@ -136,7 +136,7 @@ queue_full_of_answers()
 	local loss_timeout=0
 	add_pair
 	# of a train the queue would drop a part, and say nothing
-	echo N >/sys/module/pavo/parameters/late_icrc
+	echo N >/sys/module/pavo/parameters/deferred_icrc
 	wide add vb
 	start_traffic
 	narrow change vb
@@ -145,7 +145,7 @@ queue_full_of_answers()
 	goes_on
 	stop_traffic
 	tc qdisc delete dev vb root
-	echo Y >/sys/module/pavo/parameters/late_icrc
+	echo Y >/sys/module/pavo/parameters/deferred_icrc
 }
 
 # rping_server: over rdma_cm, in the background; its pid is $server_pid

@@ -168,7 +168,7 @@ after=still_carried path "taps of virtual machines" cut tapped
 path "rdma_rxe at the other end" plain to_rxe
 path "rdma_rxe, and no offload of tunnels" cut to_rxe_without
 path "one adapter, with itself" whole inside
-path "late_icrc=N" plain sealed
+path "deferred_icrc=N" plain sealed
 path "loss, duplicates, another order" lossy bad_wire
 after=wrong_icrc path "bits that change behind the cut" lossy corrupting
 path "a queue shorter than a train" lossy narrow

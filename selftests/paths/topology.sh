@@ -27,7 +27,7 @@ begin()
 		ip -n $ns link set lo up
 	done
 	peer=b0 gate=10.9.0.1 gate6=fd09:0::1
-	echo Y >$parameters/late_icrc
+	echo Y >$parameters/deferred_icrc
 }
 
 end()
@@ -101,7 +101,7 @@ collecting_wrong()
 # leave it as they came.
 collecting_bridge()
 {
-	echo N >$parameters/late_icrc
+	echo N >$parameters/deferred_icrc
 	switch && ip -n R link add d0 mtu 9000 type dummy && addresses R d0 2 0 || return 1
 	ip netns exec A ethtool -K va tso off >/dev/null &&
 		ip netns exec R ethtool -K ra gro on >/dev/null &&
@@ -296,7 +296,7 @@ inside()
 
 sealed()
 {
-	echo N >$parameters/late_icrc
+	echo N >$parameters/deferred_icrc
 	wire
 }
 

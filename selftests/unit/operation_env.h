@@ -16,8 +16,8 @@ namespace operation_env {
 
 constexpr uint32_t own_id = 0x11, peer_id = 0x22, peer_window = 7, others = 9;
 constexpr uint16_t peer_node = 3;
-constexpr uint8_t source = PAVO_RDMA_TELL_SOURCE;
-constexpr uint8_t target = PAVO_RDMA_TELL_TARGET;
+constexpr uint8_t source = PAVO_RDMA_NOTIFY_SOURCE;
+constexpr uint8_t target = PAVO_RDMA_NOTIFY_TARGET;
 constexpr uint8_t to_fifo = PAVO_RDMA_TO_FIFO;
 constexpr uint8_t from_fifo = PAVO_RDMA_FROM_FIFO;
 
@@ -65,17 +65,17 @@ struct Machine {
 		return pkt;
 	}
 
-	pavo_step &take(const pavo_pkt &packet)
+	pavo_transition &take(const pavo_pkt &packet)
 	{
 		pkt = packet;
-		step = {};
-		step.pkt = &pkt;
-		pavo_arrival_of(pkt.opcode)->take(&op, &step);
-		return step;
+		tr = {};
+		tr.pkt = &pkt;
+		pavo_arrival_of(pkt.opcode)->take(&op, &tr);
+		return tr;
 	}
 
-	pavo_step &request(pavo_frame_type type, uint64_t tid, uint8_t flags,
-			   uint16_t attempts = 0)
+	pavo_transition &request(pavo_frame_type type, uint64_t tid,
+				 uint8_t flags, uint16_t attempts = 0)
 	{
 		pavo_frame_hdr hdr{};
 		pavo_rdma_request wish{};
@@ -94,39 +94,39 @@ struct Machine {
 		wish.tag = 5;
 		wish.cookie = 6;
 		wish.flags = flags;
-		EXPECT_EQ(pavo_ask_request(&ask, &hdr, &wish, 8), 0u);
-		step = {};
-		step.ask = &ask;
-		pavo_operation_request(&op, &step);
-		return step;
+		EXPECT_EQ(pavo_frame_parse_request(&req, &hdr, &wish, 8), 0u);
+		tr = {};
+		tr.req = &req;
+		pavo_operation_request(&op, &tr);
+		return tr;
 	}
 
-	pavo_step &on(uint32_t outcome = 0)
+	pavo_transition &on(uint32_t outcome = 0)
 	{
-		pavo_step_on(&op, &step, outcome);
-		return step;
+		pavo_transition_continue(&op, &tr, outcome);
+		return tr;
 	}
 
 	/* A write that has its turns. */
 	void write(uint64_t tid, uint8_t flags = 0)
 	{
 		request(PAVO_FRAME_RDMA_WRITE, tid, flags);
-		EXPECT_EQ(step.deed, PAVO_DEED_QUEUE);
+		EXPECT_EQ(tr.action, PAVO_ACTION_QUEUE);
 		on();
 	}
 
 	void read(uint64_t tid, uint8_t flags, uint16_t attempts = 0)
 	{
 		request(PAVO_FRAME_RDMA_READ, tid, flags, attempts);
-		if (step.deed == PAVO_DEED_MAPPED)
+		if (tr.action == PAVO_ACTION_CHECK_MAPPED)
 			on();
 	}
 
 	pavo_seen seen{};
 	pavo_operation op{};
 	pavo_pkt pkt{};
-	pavo_ask ask{};
-	pavo_step step{};
+	pavo_frame_request req{};
+	pavo_transition tr{};
 };
 
 } // namespace operation_env

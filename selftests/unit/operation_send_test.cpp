@@ -19,7 +19,7 @@ TEST(Operation, SendsItsDataInOrder)
 	EXPECT_FALSE(pavo_operation_next(&machine.op, 60, &next));
 	machine.write(1, source);
 	for (uint32_t n = 0; n < 2; n++) {
-		pavo_step step{};
+		pavo_transition tr{};
 
 		ASSERT_TRUE(pavo_operation_next(&machine.op, 60, &next));
 		EXPECT_EQ(next.length, n ? 40u : 60u);
@@ -30,10 +30,10 @@ TEST(Operation, SendsItsDataInOrder)
 		EXPECT_EQ(next.told.wreth.rcxt, peer_id);
 		EXPECT_EQ(next.told.wreth.peer_rcxt, own_id);
 		EXPECT_EQ(next.told.node, peer_node);
-		EXPECT_EQ(pavo_operation_sent(&machine.op, &next, &step), !n);
-		EXPECT_EQ(step.effects,
+		EXPECT_EQ(pavo_operation_sent(&machine.op, &next, &tr), !n);
+		EXPECT_EQ(tr.effects,
 			  n ? PAVO_EFFECT_UNQUEUE | PAVO_EFFECT_MARK : 0);
-		EXPECT_EQ(step.mark, n ? PAVO_FRAME_SENT : 0);
+		EXPECT_EQ(tr.mark, n ? PAVO_FRAME_SENT : 0);
 	}
 	EXPECT_FALSE(pavo_operation_next(&machine.op, 60, &next));
 }
@@ -60,20 +60,20 @@ TEST(Operation, AStalePacketChangesNothing)
 {
 	Machine machine;
 	pavo_fragment old;
-	pavo_step step{};
+	pavo_transition tr{};
 
 	machine.write(1);
 	ASSERT_TRUE(pavo_operation_next(&machine.op, 60, &old));
-	pavo_operation_end(&machine.op, PAVO_FRAME_CANCELLED, &step);
-	EXPECT_EQ(step.mark, PAVO_FRAME_CANCELLED);
+	pavo_operation_end(&machine.op, PAVO_FRAME_CANCELLED, &tr);
+	EXPECT_EQ(tr.mark, PAVO_FRAME_CANCELLED);
 	/* The rCxt came back, and has the same tid. */
 	pavo_operation_reset(&machine.op);
 	machine.write(1);
-	step = {};
-	EXPECT_FALSE(pavo_operation_sent(&machine.op, &old, &step));
+	tr = {};
+	EXPECT_FALSE(pavo_operation_sent(&machine.op, &old, &tr));
 	EXPECT_EQ(machine.op.left, 100u);
-	pavo_operation_give_up(&machine.op, &old, PAVO_FRAME_DEAD, &step);
-	EXPECT_EQ(step.effects, 0u);
+	pavo_operation_give_up(&machine.op, &old, PAVO_FRAME_DEAD, &tr);
+	EXPECT_EQ(tr.effects, 0u);
 	EXPECT_TRUE(machine.op.now.sending);
 }
 
@@ -82,24 +82,24 @@ TEST(Operation, WithoutMemoryKillsOnlyTheWindowThatNamedIt)
 	for (bool own : {true, false}) {
 		Machine machine;
 		pavo_fragment next;
-		pavo_step step{};
+		pavo_transition tr{};
 
 		machine.write(1);
 		machine.op.own = own;
 		ASSERT_TRUE(pavo_operation_next(&machine.op, 60, &next));
-		pavo_operation_no_memory(&machine.op, &next, PAVO_PVO_KEY,
-					 &step);
+		pavo_operation_no_memory(&machine.op, &next, PAVO_PVO_KEY, &tr);
 		EXPECT_FALSE(machine.op.now.sending);
-		EXPECT_EQ(step.effects, own ? PAVO_EFFECT_UNQUEUE |
-							PAVO_EFFECT_MARK |
-							PAVO_EFFECT_KILL :
-					      PAVO_EFFECT_UNQUEUE);
-		EXPECT_EQ(step.tell, only_if(!own, PAVO_OP_WINDOW_DONE));
+		EXPECT_EQ(tr.effects, own ? PAVO_EFFECT_UNQUEUE |
+						      PAVO_EFFECT_MARK |
+						      PAVO_EFFECT_KILL :
+					    PAVO_EFFECT_UNQUEUE);
+		EXPECT_EQ(tr.control_opcode,
+			  only_if(!own, PAVO_OP_WINDOW_DONE));
 		if (own) {
-			EXPECT_EQ(step.mark, PAVO_FRAME_BAD_PVO);
+			EXPECT_EQ(tr.mark, PAVO_FRAME_BAD_PVO);
 		} else {
-			EXPECT_EQ(step.told.wreth.status, PAVO_PVO_KEY);
-			EXPECT_EQ(step.counts, PAVO_STEP_RX_DROP_RDMA_PVO);
+			EXPECT_EQ(tr.told.wreth.status, PAVO_PVO_KEY);
+			EXPECT_EQ(tr.counts, PAVO_TRANSITION_RX_DROP_RDMA_PVO);
 		}
 	}
 }
@@ -113,11 +113,11 @@ TEST(Operation, AWriteIsQueuedOrRefused)
 	EXPECT_EQ(machine.request(PAVO_FRAME_RDMA_WRITE, 4, 0).state,
 		  PAVO_FRAME_STALE);
 	machine.request(PAVO_FRAME_RDMA_WRITE, 5, 0);
-	ASSERT_EQ(machine.step.deed, PAVO_DEED_QUEUE);
+	ASSERT_EQ(machine.tr.action, PAVO_ACTION_QUEUE);
 	EXPECT_EQ(machine.on(1).state, PAVO_FRAME_DEAD);
 	EXPECT_FALSE(machine.op.now.sending);
 	machine.write(6);
-	EXPECT_EQ(machine.step.state, PAVO_FRAME_EMPTY);
+	EXPECT_EQ(machine.tr.state, PAVO_FRAME_EMPTY);
 	EXPECT_EQ(machine.op.frame, 8u);
 	EXPECT_EQ(machine.request(PAVO_FRAME_RDMA_WRITE, 7, 0).state,
 		  PAVO_FRAME_BUSY);
@@ -128,16 +128,16 @@ TEST(Operation, AReadAsksOnlyForMemoryOfItsOwn)
 	Machine machine;
 
 	machine.request(PAVO_FRAME_RDMA_READ, 5, target);
-	ASSERT_EQ(machine.step.deed, PAVO_DEED_MAPPED);
+	ASSERT_EQ(machine.tr.action, PAVO_ACTION_CHECK_MAPPED);
 	machine.on(1);
-	EXPECT_EQ(machine.step.state, PAVO_FRAME_BAD_PVO);
-	EXPECT_EQ(machine.step.effects, PAVO_EFFECT_KILL);
-	EXPECT_EQ(machine.step.tell, 0u);
+	EXPECT_EQ(machine.tr.state, PAVO_FRAME_BAD_PVO);
+	EXPECT_EQ(machine.tr.effects, PAVO_EFFECT_KILL);
+	EXPECT_EQ(machine.tr.control_opcode, 0u);
 	EXPECT_EQ(machine.op.now.tid, 0u);
 	/* For the FIFO there is no memory to look at. */
 	machine.request(PAVO_FRAME_RDMA_READ, 6, to_fifo);
-	EXPECT_EQ(machine.step.deed, PAVO_DEED_NONE);
-	EXPECT_EQ(machine.step.tell, PAVO_OP_WINDOW_READ);
+	EXPECT_EQ(machine.tr.action, PAVO_ACTION_NONE);
+	EXPECT_EQ(machine.tr.control_opcode, PAVO_OP_WINDOW_READ);
 }
 
 TEST(Operation, AReadGoesOnWhereItsLastAttemptEnded)
@@ -145,13 +145,13 @@ TEST(Operation, AReadGoesOnWhereItsLastAttemptEnded)
 	Machine machine;
 
 	machine.read(1, source | target);
-	EXPECT_EQ(machine.step.tell, PAVO_OP_WINDOW_READ);
-	EXPECT_EQ(machine.step.told.wreth.pvo, 0x2000u);
-	EXPECT_EQ(machine.step.told.wreth.back_pvo, 0x1000u);
+	EXPECT_EQ(machine.tr.control_opcode, PAVO_OP_WINDOW_READ);
+	EXPECT_EQ(machine.tr.told.wreth.pvo, 0x2000u);
+	EXPECT_EQ(machine.tr.told.wreth.back_pvo, 0x1000u);
 	machine.take(Machine::data(1, 0, 60));
 	machine.on();
 	machine.read(2, source | target, 1);
-	EXPECT_EQ(machine.step.tell, PAVO_OP_WINDOW_READ);
+	EXPECT_EQ(machine.tr.control_opcode, PAVO_OP_WINDOW_READ);
 	EXPECT_EQ(machine.op.left, 40u) << "what came stays";
 	machine.take(Machine::data(2, 1, 40, 1));
 	machine.on();
@@ -159,15 +159,15 @@ TEST(Operation, AReadGoesOnWhereItsLastAttemptEnded)
 	EXPECT_EQ(machine.op.now.complete, 2u);
 	/* The end was lost: told again, and nothing is asked for. */
 	machine.read(3, source | target, 2);
-	EXPECT_EQ(machine.step.counts, PAVO_STEP_RDMA_REPEATS);
-	ASSERT_EQ(machine.step.deed, PAVO_DEED_TELL);
+	EXPECT_EQ(machine.tr.counts, PAVO_TRANSITION_RDMA_REPEATS);
+	ASSERT_EQ(machine.tr.action, PAVO_ACTION_PUT_DONE);
 	machine.on();
-	EXPECT_EQ(machine.step.state, PAVO_FRAME_SENT);
-	EXPECT_EQ(machine.step.tell, PAVO_OP_WINDOW_DONE);
+	EXPECT_EQ(machine.tr.state, PAVO_FRAME_SENT);
+	EXPECT_EQ(machine.tr.control_opcode, PAVO_OP_WINDOW_DONE);
 	machine.read(4, source | target, 3);
 	machine.on(1);
-	EXPECT_EQ(machine.step.state, PAVO_FRAME_NOT_SENT);
-	EXPECT_EQ(machine.step.tell, 0u);
+	EXPECT_EQ(machine.tr.state, PAVO_FRAME_NOT_SENT);
+	EXPECT_EQ(machine.tr.control_opcode, 0u);
 }
 
 TEST(Operation, APieceIsOfItsOperationAndPeer)
@@ -184,11 +184,13 @@ TEST(Operation, APieceIsOfItsOperationAndPeer)
 		wish.local_rcxt = own_id;
 		wish.remote_rcxt = peer_id;
 		wish.tid = tid;
-		EXPECT_EQ(pavo_ask_piece(&machine.ask, &hdr, &wish, 2000), 0u);
-		machine.step = {};
-		machine.step.ask = &machine.ask;
-		pavo_operation_piece(&machine.op, &machine.step);
-		return machine.step.state;
+		EXPECT_EQ(pavo_frame_parse_piece(&machine.req, &hdr, &wish,
+						 2000),
+			  0u);
+		machine.tr = {};
+		machine.tr.req = &machine.req;
+		pavo_operation_piece(&machine.op, &machine.tr);
+		return machine.tr.state;
 	};
 
 	EXPECT_EQ(piece(4, peer_window), PAVO_FRAME_STALE);
@@ -234,7 +236,7 @@ TEST(Asks, AreCheckedBeforeAnythingElse)
 		pavo_frame_hdr hdr{};
 		pavo_rdma_request request{};
 		pavo_rdma_piece piece{};
-		pavo_ask ask;
+		pavo_frame_request req;
 
 		hdr.type = c.type;
 		hdr.length = c.length;
@@ -242,8 +244,10 @@ TEST(Asks, AreCheckedBeforeAnythingElse)
 		request.flags = piece.flags = c.flags;
 		request.reserved = piece.reserved = c.reserved;
 		EXPECT_EQ(c.type == PAVO_FRAME_RDMA_PIECE ?
-				  pavo_ask_piece(&ask, &hdr, &piece, 2000) :
-				  pavo_ask_request(&ask, &hdr, &request, 1),
+				  pavo_frame_parse_piece(&req, &hdr, &piece,
+							 2000) :
+				  pavo_frame_parse_request(&req, &hdr, &request,
+							   1),
 			  c.state)
 			<< "case " << &c - cases;
 	}

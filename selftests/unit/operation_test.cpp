@@ -48,18 +48,20 @@ TEST(Arrivals, AreCheckedByTheirRows)
 		/* It has neither flags nor a status. */
 		{PAVO_OP_WINDOW_MESSAGE, 0, 0xff, 0xff, 0},
 		{PAVO_OP_WINDOW_MESSAGE, PAVO_FRAME_PAYLOAD + 1, 0, 0,
-		 PAVO_STEP_RX_DROP_TOO_LONG},
+		 PAVO_TRANSITION_RX_DROP_TOO_LONG},
 		{PAVO_OP_WINDOW_DATA, 65000, PAVO_RDMA_FLAGS, 0, 0},
 		{PAVO_OP_WINDOW_DATA, 1, PAVO_RDMA_FLAGS + 1, 0,
-		 PAVO_STEP_RX_DROP_RDMA_INVALID},
-		{PAVO_OP_WINDOW_DATA, 1, 0, 1, PAVO_STEP_RX_DROP_RDMA_INVALID},
+		 PAVO_TRANSITION_RX_DROP_RDMA_INVALID},
+		{PAVO_OP_WINDOW_DATA, 1, 0, 1,
+		 PAVO_TRANSITION_RX_DROP_RDMA_INVALID},
 		{PAVO_OP_WINDOW_READ, 0, PAVO_RDMA_FLAGS, 0, 0},
 		{PAVO_OP_WINDOW_READ, 0, 0x80, 0,
-		 PAVO_STEP_RX_DROP_RDMA_INVALID},
-		{PAVO_OP_WINDOW_READ, 0, 0, 1, PAVO_STEP_RX_DROP_RDMA_INVALID},
+		 PAVO_TRANSITION_RX_DROP_RDMA_INVALID},
+		{PAVO_OP_WINDOW_READ, 0, 0, 1,
+		 PAVO_TRANSITION_RX_DROP_RDMA_INVALID},
 		{PAVO_OP_WINDOW_DONE, 0, 0, PAVO_PVO_KEY, 0},
 		{PAVO_OP_WINDOW_DONE, 0, 0, PAVO_PVO_KEY + 1,
-		 PAVO_STEP_RX_DROP_RDMA_INVALID},
+		 PAVO_TRANSITION_RX_DROP_RDMA_INVALID},
 	};
 
 	for (auto &c : cases) {
@@ -84,16 +86,16 @@ TEST(Operation, TakesDataByItsState)
 		pavo_attempt now;
 		uint32_t left;
 		pavo_pkt pkt;
-		pavo_deed deed;
+		pavo_action action;
 		uint32_t counts;
 		bool used;
 		uint64_t tid;
 	} cases[] = {
-		{{}, 0, Machine::data(1, 0, 60), PAVO_DEED_PLACE, 0, false, 1},
+		{{}, 0, Machine::data(1, 0, 60), PAVO_ACTION_PLACE, 0, false, 1},
 		{{.tid = 4, .first = 4, .placing = true},
 		 100,
 		 Machine::data(4, 3, 60),
-		 PAVO_DEED_PLACE,
+		 PAVO_ACTION_PLACE,
 		 0,
 		 false,
 		 4},
@@ -101,93 +103,93 @@ TEST(Operation, TakesDataByItsState)
 		{{.tid = 4, .first = 3, .placing = true},
 		 100,
 		 Machine::data(3, 3, 60),
-		 PAVO_DEED_PLACE,
+		 PAVO_ACTION_PLACE,
 		 0,
 		 false,
 		 4},
 		{{.tid = 4, .first = 4, .placing = true},
 		 100,
 		 Machine::data(5, 3, 60, 1),
-		 PAVO_DEED_PLACE,
+		 PAVO_ACTION_PLACE,
 		 0,
 		 false,
 		 5},
 		{{.tid = 4, .first = 4, .placing = true},
 		 100,
 		 Machine::data(3, 3, 60),
-		 PAVO_DEED_NONE,
-		 PAVO_STEP_RX_DROP_TID,
+		 PAVO_ACTION_NONE,
+		 PAVO_TRANSITION_RX_DROP_TID,
 		 false,
 		 4},
 		{{.tid = 4},
 		 100,
 		 Machine::data(4, 3, 60),
-		 PAVO_DEED_NONE,
-		 PAVO_STEP_RX_DROP_TID,
+		 PAVO_ACTION_NONE,
+		 PAVO_TRANSITION_RX_DROP_TID,
 		 false,
 		 4},
 		{{.tid = 4, .sending = true},
 		 100,
 		 Machine::data(5, 0, 60),
-		 PAVO_DEED_NONE,
-		 PAVO_STEP_RX_DROP_RCXT_BUSY,
+		 PAVO_ACTION_NONE,
+		 PAVO_TRANSITION_RX_DROP_RCXT_BUSY,
 		 false,
 		 4},
 		/* It was complete: the first packet of an attempt is answered. */
 		{{.tid = 4, .first = 4, .complete = 4},
 		 0,
 		 Machine::data(5, 0, 60, 1),
-		 PAVO_DEED_NONE,
-		 PAVO_STEP_RDMA_REPEATS,
+		 PAVO_ACTION_NONE,
+		 PAVO_TRANSITION_RDMA_REPEATS,
 		 true,
 		 4},
 		{{.tid = 4, .first = 4, .complete = 4},
 		 0,
 		 Machine::data(5, 1, 60, 1),
-		 PAVO_DEED_NONE,
-		 PAVO_STEP_RX_DROP_RDMA_AGAIN,
+		 PAVO_ACTION_NONE,
+		 PAVO_TRANSITION_RX_DROP_RDMA_AGAIN,
 		 true,
 		 4},
 		/* More than is left, nothing of something, too far ahead. */
 		{{.tid = 4, .first = 4, .placing = true},
 		 50,
 		 Machine::data(4, 1, 51),
-		 PAVO_DEED_NONE,
-		 PAVO_STEP_RX_DROP_RDMA_LENGTH,
+		 PAVO_ACTION_NONE,
+		 PAVO_TRANSITION_RX_DROP_RDMA_LENGTH,
 		 false,
 		 4},
 		{{.tid = 4, .first = 4, .placing = true},
 		 50,
 		 Machine::data(4, 1, 50),
-		 PAVO_DEED_PLACE,
+		 PAVO_ACTION_PLACE,
 		 0,
 		 false,
 		 4},
 		{{.tid = 4, .first = 4, .placing = true},
 		 50,
 		 Machine::data(4, 1, 0),
-		 PAVO_DEED_NONE,
-		 PAVO_STEP_RX_DROP_RDMA_LENGTH,
+		 PAVO_ACTION_NONE,
+		 PAVO_TRANSITION_RX_DROP_RDMA_LENGTH,
 		 false,
 		 4},
 		{{.tid = 4, .first = 4, .placing = true},
 		 50,
 		 Machine::data(4, PAVO_SEEN_BITS, 10),
-		 PAVO_DEED_NONE,
-		 PAVO_STEP_RX_DROP_RDMA_FAR,
+		 PAVO_ACTION_NONE,
+		 PAVO_TRANSITION_RX_DROP_RDMA_FAR,
 		 false,
 		 4},
 	};
 
 	for (auto &c : cases) {
 		Machine machine(c.now, c.left);
-		pavo_step &step = machine.take(c.pkt);
+		pavo_transition &tr = machine.take(c.pkt);
 
-		EXPECT_EQ(step.deed, c.deed) << "case " << &c - cases;
-		EXPECT_EQ(step.counts, c.counts) << "case " << &c - cases;
-		EXPECT_EQ(step.used, c.used) << "case " << &c - cases;
+		EXPECT_EQ(tr.action, c.action) << "case " << &c - cases;
+		EXPECT_EQ(tr.counts, c.counts) << "case " << &c - cases;
+		EXPECT_EQ(tr.used, c.used) << "case " << &c - cases;
 		EXPECT_EQ(machine.op.now.tid, c.tid) << "case " << &c - cases;
-		EXPECT_EQ(step.effects, 0u) << "case " << &c - cases;
+		EXPECT_EQ(tr.effects, 0u) << "case " << &c - cases;
 	}
 }
 
@@ -200,11 +202,11 @@ TEST(Operation, TakesDataOfItsPeerOnly)
 		pkt.src_node = uint16_t(peer_node + (i == 1));
 		pkt.src_window = peer_window + (i == 2);
 		pkt.rdma.peer_rcxt = peer_id + (i == 3);
-		EXPECT_EQ(machine.take(pkt).deed,
-			  i ? PAVO_DEED_NONE : PAVO_DEED_PLACE)
+		EXPECT_EQ(machine.take(pkt).action,
+			  i ? PAVO_ACTION_NONE : PAVO_ACTION_PLACE)
 			<< i;
-		EXPECT_EQ(machine.step.counts,
-			  only_if(i, PAVO_STEP_RX_DROP_TID));
+		EXPECT_EQ(machine.tr.counts,
+			  only_if(i, PAVO_TRANSITION_RX_DROP_TID));
 	}
 }
 
@@ -220,31 +222,33 @@ TEST(Operation, EndsWithItsLastByte)
 		for (pavo_pkt &part : parts)
 			part.rdma.flags = source | target;
 		machine.take(parts[0]);
-		ASSERT_EQ(machine.step.deed, PAVO_DEED_PLACE);
+		ASSERT_EQ(machine.tr.action, PAVO_ACTION_PLACE);
 		machine.on();
-		EXPECT_TRUE(machine.step.used);
-		EXPECT_EQ(machine.step.counts, PAVO_STEP_RX_RDMA_PACKETS);
-		EXPECT_EQ(machine.step.deed, PAVO_DEED_NONE);
+		EXPECT_TRUE(machine.tr.used);
+		EXPECT_EQ(machine.tr.counts, PAVO_TRANSITION_RX_RDMA_PACKETS);
+		EXPECT_EQ(machine.tr.action, PAVO_ACTION_NONE);
 		machine.take(parts[0]);
-		EXPECT_EQ(machine.step.counts, PAVO_STEP_RX_DROP_RDMA_AGAIN);
-		EXPECT_EQ(machine.step.deed, PAVO_DEED_NONE);
+		EXPECT_EQ(machine.tr.counts,
+			  PAVO_TRANSITION_RX_DROP_RDMA_AGAIN);
+		EXPECT_EQ(machine.tr.action, PAVO_ACTION_NONE);
 		machine.take(parts[1]);
-		ASSERT_EQ(machine.step.deed, PAVO_DEED_PLACE);
+		ASSERT_EQ(machine.tr.action, PAVO_ACTION_PLACE);
 		machine.on();
-		ASSERT_EQ(machine.step.deed, PAVO_DEED_TELL);
-		EXPECT_TRUE(machine.step.target);
-		EXPECT_EQ(machine.step.tell, 0u) << "the process is first";
+		ASSERT_EQ(machine.tr.action, PAVO_ACTION_PUT_DONE);
+		EXPECT_TRUE(machine.tr.target);
+		EXPECT_EQ(machine.tr.control_opcode, 0u)
+			<< "the process is first";
 		machine.on();
-		EXPECT_EQ(machine.step.counts, PAVO_STEP_RDMA_DONE);
-		EXPECT_EQ(machine.step.tell, PAVO_OP_WINDOW_DONE);
-		EXPECT_EQ(machine.step.told.window, peer_window);
-		EXPECT_EQ(machine.step.told.wreth.rcxt, peer_id);
-		EXPECT_EQ(machine.step.told.wreth.peer_rcxt, own_id);
-		EXPECT_EQ(machine.step.told.wreth.tid, 1u);
+		EXPECT_EQ(machine.tr.counts, PAVO_TRANSITION_RDMA_DONE);
+		EXPECT_EQ(machine.tr.control_opcode, PAVO_OP_WINDOW_DONE);
+		EXPECT_EQ(machine.tr.told.window, peer_window);
+		EXPECT_EQ(machine.tr.told.wreth.rcxt, peer_id);
+		EXPECT_EQ(machine.tr.told.wreth.peer_rcxt, own_id);
+		EXPECT_EQ(machine.tr.told.wreth.tid, 1u);
 		EXPECT_EQ(machine.op.now.complete, 1u);
 		machine.take(parts[1]);
-		EXPECT_EQ(machine.step.counts, PAVO_STEP_RX_DROP_TID);
-		EXPECT_EQ(machine.step.tell, 0u);
+		EXPECT_EQ(machine.tr.counts, PAVO_TRANSITION_RX_DROP_TID);
+		EXPECT_EQ(machine.tr.control_opcode, 0u);
 	}
 }
 
@@ -257,16 +261,16 @@ TEST(Operation, WaitsForAFullFifoToTellOfItsEnd)
 	all.rdma.flags = source | target;
 	machine.take(all);
 	machine.on();
-	ASSERT_EQ(machine.step.deed, PAVO_DEED_TELL);
+	ASSERT_EQ(machine.tr.action, PAVO_ACTION_PUT_DONE);
 	machine.on(1);
-	EXPECT_EQ(machine.step.tell, 0u);
+	EXPECT_EQ(machine.tr.control_opcode, 0u);
 	EXPECT_TRUE(machine.op.now.placing);
 	EXPECT_EQ(machine.op.now.complete, 0u);
 	machine.take(all);
-	EXPECT_EQ(machine.step.counts, PAVO_STEP_RX_DROP_RDMA_AGAIN);
-	ASSERT_EQ(machine.step.deed, PAVO_DEED_TELL);
+	EXPECT_EQ(machine.tr.counts, PAVO_TRANSITION_RX_DROP_RDMA_AGAIN);
+	ASSERT_EQ(machine.tr.action, PAVO_ACTION_PUT_DONE);
 	machine.on();
-	EXPECT_EQ(machine.step.tell, PAVO_OP_WINDOW_DONE);
+	EXPECT_EQ(machine.tr.control_opcode, PAVO_OP_WINDOW_DONE);
 	EXPECT_FALSE(machine.op.now.placing);
 }
 
@@ -277,10 +281,10 @@ TEST(Operation, WithoutBytesEndsWithItsPacket)
 
 	none.rdma.total = 0;
 	machine.take(none);
-	EXPECT_EQ(machine.step.deed, PAVO_DEED_NONE);
-	EXPECT_EQ(machine.step.counts,
-		  PAVO_STEP_RX_RDMA_PACKETS | PAVO_STEP_RDMA_DONE);
-	EXPECT_EQ(machine.step.tell, 0u);
+	EXPECT_EQ(machine.tr.action, PAVO_ACTION_NONE);
+	EXPECT_EQ(machine.tr.counts,
+		  PAVO_TRANSITION_RX_RDMA_PACKETS | PAVO_TRANSITION_RDMA_DONE);
+	EXPECT_EQ(machine.tr.control_opcode, 0u);
 	EXPECT_EQ(machine.op.now.complete, 1u);
 }
 
@@ -293,13 +297,13 @@ TEST(Operation, PutsDataForTheFifoIntoFrames)
 	pkt.rdma.total = 5000;
 	pkt.rdma.pvo = 77;
 	machine.take(pkt);
-	EXPECT_EQ(machine.step.deed, PAVO_DEED_NONE);
-	EXPECT_EQ(machine.step.counts, PAVO_STEP_RX_DROP_TOO_LONG);
+	EXPECT_EQ(machine.tr.action, PAVO_ACTION_NONE);
+	EXPECT_EQ(machine.tr.counts, PAVO_TRANSITION_RX_DROP_TOO_LONG);
 	pkt.payload--;
 	machine.take(pkt);
-	ASSERT_EQ(machine.step.deed, PAVO_DEED_PIECE);
+	ASSERT_EQ(machine.tr.action, PAVO_ACTION_PUT_PIECE);
 	pavo_rdma_piece frame =
-		pavo_operation_piece_frame(&machine.op, &machine.step);
+		pavo_operation_piece_frame(&machine.op, &machine.tr);
 	EXPECT_EQ(frame.local_rcxt, own_id);
 	EXPECT_EQ(frame.remote_rcxt, peer_id);
 	EXPECT_EQ(frame.pvo, 77u);
@@ -307,12 +311,12 @@ TEST(Operation, PutsDataForTheFifoIntoFrames)
 	EXPECT_EQ(frame.flags, to_fifo);
 	/* A full FIFO is a lost packet. */
 	machine.on(1);
-	EXPECT_FALSE(machine.step.used);
+	EXPECT_FALSE(machine.tr.used);
 	EXPECT_EQ(machine.op.left, 5000u);
 	machine.take(pkt);
-	ASSERT_EQ(machine.step.deed, PAVO_DEED_PIECE);
+	ASSERT_EQ(machine.tr.action, PAVO_ACTION_PUT_PIECE);
 	machine.on();
-	EXPECT_TRUE(machine.step.used);
+	EXPECT_TRUE(machine.tr.used);
 	EXPECT_EQ(machine.op.left, 5000u - PAVO_PIECE_DATA);
 }
 
@@ -325,10 +329,10 @@ TEST(Operation, EndsWhereDataHasNoPlace)
 	pkt.rdma.flags = source;
 	passive.take(pkt);
 	passive.on(PAVO_PVO_KEY);
-	EXPECT_EQ(passive.step.counts, PAVO_STEP_RX_DROP_RDMA_PVO);
-	EXPECT_EQ(passive.step.effects, 0u);
-	EXPECT_EQ(passive.step.tell, PAVO_OP_WINDOW_DONE);
-	EXPECT_EQ(passive.step.told.wreth.status, PAVO_PVO_KEY);
+	EXPECT_EQ(passive.tr.counts, PAVO_TRANSITION_RX_DROP_RDMA_PVO);
+	EXPECT_EQ(passive.tr.effects, 0u);
+	EXPECT_EQ(passive.tr.control_opcode, PAVO_OP_WINDOW_DONE);
+	EXPECT_EQ(passive.tr.told.wreth.status, PAVO_PVO_KEY);
 	EXPECT_FALSE(passive.op.now.placing);
 	EXPECT_EQ(passive.op.now.complete, 0u);
 	for (uint32_t foreign : {0u, 1u}) {
@@ -337,21 +341,21 @@ TEST(Operation, EndsWhereDataHasNoPlace)
 		reader.read(1, target);
 		reader.take(pkt);
 		reader.on(PAVO_PVO_RANGE);
-		ASSERT_EQ(reader.step.deed, PAVO_DEED_MAPPED);
-		EXPECT_EQ(reader.step.pvo, 0x1000u);
-		EXPECT_EQ(reader.step.length, 100u);
+		ASSERT_EQ(reader.tr.action, PAVO_ACTION_CHECK_MAPPED);
+		EXPECT_EQ(reader.tr.pvo, 0x1000u);
+		EXPECT_EQ(reader.tr.length, 100u);
 		reader.on(foreign);
-		EXPECT_EQ(reader.step.effects,
+		EXPECT_EQ(reader.tr.effects,
 			  only_if(foreign, PAVO_EFFECT_KILL));
-		EXPECT_EQ(reader.step.deed,
-			  foreign ? PAVO_DEED_NONE : PAVO_DEED_TELL);
-		EXPECT_EQ(reader.step.status, PAVO_PVO_RANGE);
+		EXPECT_EQ(reader.tr.action,
+			  foreign ? PAVO_ACTION_NONE : PAVO_ACTION_PUT_DONE);
+		EXPECT_EQ(reader.tr.status, PAVO_PVO_RANGE);
 		/* A full FIFO does not bring such an operation back. */
 		if (!foreign)
 			reader.on(1);
 		EXPECT_FALSE(reader.op.now.placing);
 		EXPECT_FALSE(reader.op.told);
-		EXPECT_EQ(reader.step.tell, 0u);
+		EXPECT_EQ(reader.tr.control_opcode, 0u);
 	}
 }
 
@@ -363,28 +367,36 @@ TEST(Operation, TakesRequestsByItsState)
 		pavo_attempt now;
 		uint64_t tid;
 		uint8_t flags;
-		pavo_deed deed;
+		pavo_action action;
 		uint32_t counts;
 	} cases[] = {
-		{{.tid = 4}, 5, 0, PAVO_DEED_WAY, 0},
-		{{.tid = 4}, 5, from_fifo, PAVO_DEED_ASK, 0},
-		{{.tid = 4}, 4, 0, PAVO_DEED_NONE, PAVO_STEP_RX_DROP_TID},
+		{{.tid = 4}, 5, 0, PAVO_ACTION_FIND_ROUTE, 0},
+		{{.tid = 4}, 5, from_fifo, PAVO_ACTION_PUT_READ, 0},
+		{{.tid = 4},
+		 4,
+		 0,
+		 PAVO_ACTION_NONE,
+		 PAVO_TRANSITION_RX_DROP_TID},
 		{{.tid = 4, .sending = true},
 		 5,
 		 0,
-		 PAVO_DEED_NONE,
-		 PAVO_STEP_RX_DROP_RCXT_BUSY},
+		 PAVO_ACTION_NONE,
+		 PAVO_TRANSITION_RX_DROP_RCXT_BUSY},
 		{{.tid = 4, .sending = true},
 		 4,
 		 0,
-		 PAVO_DEED_NONE,
-		 PAVO_STEP_RX_DROP_TID},
+		 PAVO_ACTION_NONE,
+		 PAVO_TRANSITION_RX_DROP_TID},
 		{{.tid = 4, .placing = true},
 		 5,
 		 from_fifo,
-		 PAVO_DEED_NONE,
-		 PAVO_STEP_RX_DROP_RCXT_BUSY},
-		{{.tid = 4, .feeding = true}, 5, from_fifo, PAVO_DEED_ASK, 0},
+		 PAVO_ACTION_NONE,
+		 PAVO_TRANSITION_RX_DROP_RCXT_BUSY},
+		{{.tid = 4, .feeding = true},
+		 5,
+		 from_fifo,
+		 PAVO_ACTION_PUT_READ,
+		 0},
 	};
 
 	for (auto &c : cases) {
@@ -393,17 +405,16 @@ TEST(Operation, TakesRequestsByItsState)
 
 		pkt.rdma.flags = c.flags;
 		machine.take(pkt);
-		EXPECT_EQ(machine.step.deed, c.deed) << "case " << &c - cases;
-		EXPECT_EQ(machine.step.counts, c.counts)
-			<< "case " << &c - cases;
+		EXPECT_EQ(machine.tr.action, c.action) << "case " << &c - cases;
+		EXPECT_EQ(machine.tr.counts, c.counts) << "case " << &c - cases;
 		EXPECT_EQ(machine.op.now.tid, 4u) << "case " << &c - cases;
-		if (!c.deed)
+		if (!c.action)
 			continue;
 		/* No route, or no frame: as if it had not come. */
 		machine.on(1);
-		EXPECT_EQ(machine.step.counts,
-			  only_if(!c.flags, PAVO_STEP_TX_DROP_NODE));
-		EXPECT_FALSE(machine.step.used);
+		EXPECT_EQ(machine.tr.counts,
+			  only_if(!c.flags, PAVO_TRANSITION_TX_DROP_NODE));
+		EXPECT_FALSE(machine.tr.used);
 		EXPECT_EQ(machine.op.now.tid, 4u);
 	}
 }
@@ -417,9 +428,9 @@ TEST(Operation, GivesTheDataThatWasAskedFor)
 	pkt.rdma.back_pvo = 0x4000;
 	machine.take(pkt);
 	machine.on();
-	ASSERT_EQ(machine.step.deed, PAVO_DEED_QUEUE);
+	ASSERT_EQ(machine.tr.action, PAVO_ACTION_QUEUE);
 	machine.on();
-	EXPECT_TRUE(machine.step.used && machine.step.wake);
+	EXPECT_TRUE(machine.tr.used && machine.tr.wake);
 	EXPECT_TRUE(machine.op.now.sending);
 	EXPECT_EQ(machine.op.from, 0x3000u);
 	EXPECT_EQ(machine.op.to, 0x4000u);
@@ -429,8 +440,7 @@ TEST(Operation, GivesTheDataThatWasAskedFor)
 	ended.take(pkt);
 	ended.on();
 	ended.on(1);
-	EXPECT_FALSE(ended.step.used || ended.step.wake ||
-		     ended.op.now.sending);
+	EXPECT_FALSE(ended.tr.used || ended.tr.wake || ended.op.now.sending);
 }
 
 /* --------------------------------------------------------------------- ends */
@@ -440,21 +450,21 @@ TEST(Operation, TakesEndsByItsState)
 	struct {
 		const char *state;
 		uint8_t status;
-		pavo_deed deed;
+		pavo_action action;
 		uint8_t effects, mark;
 		bool used;
 	} cases[] = {
-		{"idle", 0, PAVO_DEED_NONE, 0, 0, false},
-		{"write", 0, PAVO_DEED_TELL,
+		{"idle", 0, PAVO_ACTION_NONE, 0, 0, false},
+		{"write", 0, PAVO_ACTION_PUT_DONE,
 		 PAVO_EFFECT_UNQUEUE | PAVO_EFFECT_MARK, PAVO_FRAME_SENT, true},
-		{"write", PAVO_PVO_JOB, PAVO_DEED_TELL,
+		{"write", PAVO_PVO_JOB, PAVO_ACTION_PUT_DONE,
 		 PAVO_EFFECT_UNQUEUE | PAVO_EFFECT_MARK, PAVO_FRAME_CANCELLED,
 		 true},
 		/* A read ends with its last byte, or by an error of the source. */
-		{"read", 0, PAVO_DEED_NONE, 0, 0, false},
-		{"read", PAVO_PVO_JOB, PAVO_DEED_TELL, 0, 0, true},
-		{"giving", 0, PAVO_DEED_NONE, PAVO_EFFECT_UNQUEUE, 0, true},
-		{"feeding", 0, PAVO_DEED_NONE, 0, 0, true},
+		{"read", 0, PAVO_ACTION_NONE, 0, 0, false},
+		{"read", PAVO_PVO_JOB, PAVO_ACTION_PUT_DONE, 0, 0, true},
+		{"giving", 0, PAVO_ACTION_NONE, PAVO_EFFECT_UNQUEUE, 0, true},
+		{"feeding", 0, PAVO_ACTION_NONE, 0, 0, true},
 	};
 
 	for (auto &c : cases) {
@@ -477,44 +487,44 @@ TEST(Operation, TakesEndsByItsState)
 			machine.op.now.tid = 6;
 		end.rdma.status = c.status;
 		machine.take(end);
-		EXPECT_EQ(machine.step.deed, c.deed) << "case " << &c - cases;
-		EXPECT_EQ(machine.step.effects, c.effects)
+		EXPECT_EQ(machine.tr.action, c.action) << "case " << &c - cases;
+		EXPECT_EQ(machine.tr.effects, c.effects)
 			<< "case " << &c - cases;
-		EXPECT_EQ(machine.step.used, c.used) << "case " << &c - cases;
-		EXPECT_EQ(machine.step.counts,
-			  only_if(!c.used, PAVO_STEP_RX_DROP_TID))
+		EXPECT_EQ(machine.tr.used, c.used) << "case " << &c - cases;
+		EXPECT_EQ(machine.tr.counts,
+			  only_if(!c.used, PAVO_TRANSITION_RX_DROP_TID))
 			<< "case " << &c - cases;
 		if (c.effects & PAVO_EFFECT_MARK) {
-			EXPECT_EQ(machine.step.mark, c.mark);
+			EXPECT_EQ(machine.tr.mark, c.mark);
 		}
-		if (!c.deed)
+		if (!c.action)
 			continue;
-		EXPECT_EQ(machine.step.target, state == "read");
+		EXPECT_EQ(machine.tr.target, state == "read");
 		/* Told once, as soon as there is a frame. */
 		machine.on(1);
 		machine.take(end);
-		ASSERT_EQ(machine.step.deed, PAVO_DEED_TELL);
+		ASSERT_EQ(machine.tr.action, PAVO_ACTION_PUT_DONE);
 		machine.on();
 		machine.take(end);
-		EXPECT_EQ(machine.step.deed, PAVO_DEED_NONE);
-		EXPECT_EQ(machine.step.counts, PAVO_STEP_RX_DROP_TID);
+		EXPECT_EQ(machine.tr.action, PAVO_ACTION_NONE);
+		EXPECT_EQ(machine.tr.counts, PAVO_TRANSITION_RX_DROP_TID);
 	}
 }
 
 TEST(Operation, CancelledInTheMiddleDropsWhatComes)
 {
 	Machine machine;
-	pavo_step step{};
+	pavo_transition tr{};
 
 	machine.take(Machine::data(1, 0, 60));
 	machine.on();
-	pavo_operation_end(&machine.op, PAVO_FRAME_CANCELLED, &step);
-	EXPECT_EQ(step.effects, 0u);
+	pavo_operation_end(&machine.op, PAVO_FRAME_CANCELLED, &tr);
+	EXPECT_EQ(tr.effects, 0u);
 	EXPECT_EQ(machine.take(Machine::data(1, 1, 40)).counts,
-		  PAVO_STEP_RX_DROP_TID);
+		  PAVO_TRANSITION_RX_DROP_TID);
 	/* The next attempt begins anew. */
-	EXPECT_EQ(machine.take(Machine::data(2, 0, 60, 1)).deed,
-		  PAVO_DEED_PLACE);
+	EXPECT_EQ(machine.take(Machine::data(2, 0, 60, 1)).action,
+		  PAVO_ACTION_PLACE);
 	EXPECT_EQ(machine.op.left, 100u);
 }
 

@@ -45,7 +45,7 @@ TEST(Seen, EachOnceInAnyOrder)
 			auto verdict = see(seen, fragment);
 
 			if (again) {
-				ASSERT_EQ(verdict, PAVO_SEEN_AGAIN);
+				ASSERT_EQ(verdict, PAVO_SEEN_DUPLICATE);
 			} else if (fragment >= base + PAVO_SEEN_BITS) {
 				ASSERT_EQ(verdict, PAVO_SEEN_FAR);
 			} else {
@@ -73,7 +73,7 @@ TEST(Seen, TheEdgeOfWhatIsRemembered)
 	EXPECT_EQ(see(seen, PAVO_SEEN_BITS - 1), PAVO_SEEN_NEW);
 	EXPECT_EQ(see(seen, ~0u), PAVO_SEEN_FAR);
 	EXPECT_EQ(see(seen, 0), PAVO_SEEN_NEW);
-	EXPECT_EQ(see(seen, 0), PAVO_SEEN_AGAIN);
+	EXPECT_EQ(see(seen, 0), PAVO_SEEN_DUPLICATE);
 	EXPECT_EQ(see(seen, PAVO_SEEN_BITS), PAVO_SEEN_NEW);
 	EXPECT_EQ(see(seen, PAVO_SEEN_BITS + 1), PAVO_SEEN_FAR);
 }

@@ -45,14 +45,15 @@ int move(pavo_direct_range &range, uint32_t offset, uint32_t len)
 	if (err)
 		return err;
 	if (pavo_direct_count(&range, admitted, admitted))
-		pavo_direct_step(&range, range.read ? PAVO_DIRECT_DRAINED :
-						      PAVO_DIRECT_FULL);
+		pavo_direct_transition(&range, range.read ?
+						       PAVO_DIRECT_DRAINED :
+						       PAVO_DIRECT_FULL);
 	return 0;
 }
 
 void load(pavo_direct_range &range, uint32_t len)
 {
-	ASSERT_TRUE(pavo_direct_step(&range, PAVO_DIRECT_LOADING));
+	ASSERT_TRUE(pavo_direct_transition(&range, PAVO_DIRECT_LOADING));
 	pavo_direct_load(&range, len);
 }
 
@@ -113,9 +114,9 @@ TEST(DirectStates, OfAWriteAreThoseOfTheDocument)
 	EXPECT_EQ(valid(range), std::make_pair(1, 0));
 	EXPECT_EQ(move(range, size - 1, 1), 0);
 	EXPECT_EQ(valid(range), std::make_pair(0, 1));
-	EXPECT_TRUE(pavo_direct_step(&range, PAVO_DIRECT_SENDING));
+	EXPECT_TRUE(pavo_direct_transition(&range, PAVO_DIRECT_SENDING));
 	EXPECT_EQ(valid(range), std::make_pair(0, 1));
-	EXPECT_TRUE(pavo_direct_step(&range, PAVO_DIRECT_IDLE));
+	EXPECT_TRUE(pavo_direct_transition(&range, PAVO_DIRECT_IDLE));
 	EXPECT_EQ(valid(range), std::make_pair(0, 0));
 }
 
@@ -132,7 +133,7 @@ TEST(DirectStates, OfAReadAreThoseOfTheDocument)
 	EXPECT_EQ(valid(range), std::make_pair(1, 0));
 	EXPECT_EQ(move(range, 256, 256), 0);
 	EXPECT_EQ(valid(range), std::make_pair(0, 0));
-	EXPECT_TRUE(pavo_direct_step(&range, PAVO_DIRECT_IDLE));
+	EXPECT_TRUE(pavo_direct_transition(&range, PAVO_DIRECT_IDLE));
 }
 
 TEST(DirectStates, OfAWholeReadAreHandedOverOnce)
@@ -253,7 +254,7 @@ TEST(DirectRange, GoesNoWayThatIsNotInTheTable)
 		pavo_direct_range range = {};
 
 		range.state = from;
-		EXPECT_FALSE(pavo_direct_step(&range, to))
+		EXPECT_FALSE(pavo_direct_transition(&range, to))
 			<< pavo_direct_state_name(from) << " to "
 			<< pavo_direct_state_name(to);
 		EXPECT_EQ(range.state, from);
@@ -268,7 +269,7 @@ TEST(DirectRegister, TellsTheBufferAndTheBytes)
 
 	range.buffer = 31;
 	ASSERT_EQ(move(range, 0, 1000), 0);
-	pavo_direct_tell(&range, &reg);
+	pavo_direct_notify(&range, &reg);
 	EXPECT_EQ(reg.buffer, 31u);
 	EXPECT_EQ(reg.total, size);
 	EXPECT_EQ(reg.count, 1000u);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* rcxt_driver.cpp - see rcxt_driver.h; deeds.c and its callers do the same in the module. */
+/* rcxt_driver.cpp - see rcxt_driver.h; actions.c and its callers do the same in the module. */
 #include "rcxt_driver.h"
 
 #include <gtest/gtest.h>
@@ -40,12 +40,12 @@ void Driver::take(uint32_t id)
 void Driver::end(uint32_t id, pavo_frame_state state)
 {
 	auto found = rcxts_.find(id);
-	pavo_step step{};
+	pavo_transition tr{};
 
 	if (found == rcxts_.end())
 		return;
-	pavo_operation_end(&found->second.op, state, &step);
-	carry_out(found->second.op, step, nullptr);
+	pavo_operation_end(&found->second.op, state, &tr);
+	carry_out(found->second.op, tr, nullptr);
 }
 
 void Driver::lose_all(pavo_frame_state state)
@@ -70,11 +70,11 @@ void Driver::kill()
 	ADD_FAILURE() << "window " << self_.window << " is dead";
 }
 
-void Driver::do_effects(const pavo_operation &op, const pavo_step &step)
+void Driver::do_effects(const pavo_operation &op, const pavo_transition &tr)
 {
-	if (step.effects & PAVO_EFFECT_MARK)
-		mark(op.frame, pavo_frame_state(step.mark));
-	if (step.effects & PAVO_EFFECT_KILL)
+	if (tr.effects & PAVO_EFFECT_MARK)
+		mark(op.frame, pavo_frame_state(tr.mark));
+	if (tr.effects & PAVO_EFFECT_KILL)
 		kill();
 }
 
@@ -90,43 +90,43 @@ uint32_t Driver::place(const Packet &packet)
 	return result;
 }
 
-uint32_t Driver::do_deed(const pavo_operation &op, const pavo_step &step,
-			 const Packet *packet)
+uint32_t Driver::do_action(const pavo_operation &op, const pavo_transition &tr,
+			   const Packet *packet)
 {
-	switch (step.deed) {
-	case PAVO_DEED_PLACE:
+	switch (tr.action) {
+	case PAVO_ACTION_PLACE:
 		return place(*packet);
-	case PAVO_DEED_PIECE:
-		return !put_piece(pavo_operation_piece_frame(&op, &step), op,
+	case PAVO_ACTION_PUT_PIECE:
+		return !put_piece(pavo_operation_piece_frame(&op, &tr), op,
 				  packet->payload);
-	case PAVO_DEED_ASK:
-		return !put_request(pavo_operation_read_frame(&step));
-	case PAVO_DEED_TELL:
-		return !put_done(pavo_operation_done_frame(&op, &step));
-	case PAVO_DEED_MAPPED:
-		return check(step.pvo, step.length);
-	case PAVO_DEED_WAY:
-	case PAVO_DEED_QUEUE:
-	case PAVO_DEED_NONE:
+	case PAVO_ACTION_PUT_READ:
+		return !put_request(pavo_operation_read_frame(&tr));
+	case PAVO_ACTION_PUT_DONE:
+		return !put_done(pavo_operation_done_frame(&op, &tr));
+	case PAVO_ACTION_CHECK_MAPPED:
+		return check(tr.pvo, tr.length);
+	case PAVO_ACTION_FIND_ROUTE:
+	case PAVO_ACTION_QUEUE:
+	case PAVO_ACTION_NONE:
 		break;
 	}
 	return 0;
 }
 
-void Driver::carry_out(pavo_operation &op, pavo_step &step,
+void Driver::carry_out(pavo_operation &op, pavo_transition &tr,
 		       const Packet *packet)
 {
-	do_effects(op, step);
-	for (int deeds = 0; step.deed; deeds++) {
+	do_effects(op, tr);
+	for (int deeds = 0; tr.action; deeds++) {
 		ASSERT_LT(deeds, 4) << "deeds without an end";
-		pavo_step_on(&op, &step, do_deed(op, step, packet));
-		do_effects(op, step);
+		pavo_transition_continue(&op, &tr, do_action(op, tr, packet));
+		do_effects(op, tr);
 	}
 }
 
 /* ---------------------------------------------------------------- packets */
 
-void Driver::send(pavo_window_op opcode, const pavo_rdma_told &told,
+void Driver::send(pavo_window_op opcode, const pavo_rdma_control &told,
 		  std::vector<uint8_t> data)
 {
 	Packet packet;
@@ -141,72 +141,72 @@ void Driver::send(pavo_window_op opcode, const pavo_rdma_told &told,
 	send(packet);
 }
 
-void Driver::tell(const pavo_step &step)
+void Driver::control_opcode(const pavo_transition &tr)
 {
-	if (step.tell)
-		send(pavo_window_op(step.tell), step.told, {});
+	if (tr.control_opcode)
+		send(pavo_window_op(tr.control_opcode), tr.told, {});
 }
 
 void Driver::receive(const Packet &packet)
 {
 	const pavo_arrival *arrival = pavo_arrival_of(packet.pkt.opcode);
 	auto found = rcxts_.find(packet.rdma().rcxt);
-	pavo_step step{};
+	pavo_transition tr{};
 
 	ASSERT_TRUE(arrival && arrival->take);
 	ASSERT_EQ(pavo_arrival_check(arrival, &packet.pkt), 0u);
 	if (found == rcxts_.end())
 		return;
-	step.pkt = &packet.pkt;
-	arrival->take(&found->second.op, &step);
-	carry_out(found->second.op, step, &packet);
-	tell(step);
+	tr.pkt = &packet.pkt;
+	arrival->take(&found->second.op, &tr);
+	carry_out(found->second.op, tr, &packet);
+	control_opcode(tr);
 }
 
 bool Driver::would_place(const Packet &packet) const
 {
 	const pavo_arrival *arrival = pavo_arrival_of(packet.pkt.opcode);
 	auto found = rcxts_.find(packet.rdma().rcxt);
-	pavo_step step{};
+	pavo_transition tr{};
 
 	if (found == rcxts_.end())
 		return false;
 	Rcxt copy = found->second;
 
 	copy.op.seen = &copy.seen;
-	step.pkt = &packet.pkt;
-	arrival->take(&copy.op, &step);
-	return step.deed == PAVO_DEED_PLACE;
+	tr.pkt = &packet.pkt;
+	arrival->take(&copy.op, &tr);
+	return tr.action == PAVO_ACTION_PLACE;
 }
 
 /* ----------------------------------------------------------------- frames */
 
-FrameState Driver::take_frame(pavo_step &step,
-			      void (*take)(pavo_operation *, pavo_step *))
+FrameState Driver::take_frame(pavo_transition &tr,
+			      void (*take)(pavo_operation *, pavo_transition *))
 {
-	auto found = rcxts_.find(step.ask->rcxt);
+	auto found = rcxts_.find(tr.req->rcxt);
 
 	if (found == rcxts_.end())
 		return FrameState::bad_rcxt;
-	take(&found->second.op, &step);
-	carry_out(found->second.op, step, nullptr);
-	tell(step);
-	return FrameState(step.state);
+	take(&found->second.op, &tr);
+	carry_out(found->second.op, tr, nullptr);
+	control_opcode(tr);
+	return FrameState(tr.state);
 }
 
 FrameState Driver::request(pavo_frame_type type, const WindowAddress &peer,
 			   const pavo_rdma_request &request, uint32_t frame)
 {
 	pavo_frame_hdr hdr = header(type, peer, sizeof(request));
-	pavo_step step{};
-	pavo_ask ask;
-	uint32_t state = pavo_ask_request(&ask, &hdr, &request, frame);
+	pavo_transition tr{};
+	pavo_frame_request req;
+	uint32_t state = pavo_frame_parse_request(&req, &hdr, &request, frame);
 
 	if (state)
 		return FrameState(state);
-	step.ask = &ask;
-	state = uint32_t(take_frame(step, pavo_operation_request));
-	return step.tell ? FrameState::sent : FrameState(state);
+	tr.req = &req;
+	state = uint32_t(take_frame(tr, pavo_operation_request));
+	return tr.control_opcode ? FrameState::sent : FrameState(state);
 }
 
 FrameState Driver::piece(const WindowAddress &peer,
@@ -215,18 +215,19 @@ FrameState Driver::piece(const WindowAddress &peer,
 {
 	pavo_frame_hdr hdr = header(PAVO_FRAME_RDMA_PIECE, peer,
 				    sizeof(piece) + data.size());
-	pavo_step step{};
-	pavo_ask ask;
-	uint32_t state = pavo_ask_piece(&ask, &hdr, &piece, PAVO_FRAME_PAYLOAD);
+	pavo_transition tr{};
+	pavo_frame_request req;
+	uint32_t state =
+		pavo_frame_parse_piece(&req, &hdr, &piece, PAVO_FRAME_PAYLOAD);
 
 	if (state)
 		return FrameState(state);
-	step.ask = &ask;
-	FrameState refused = take_frame(step, pavo_operation_piece);
+	tr.req = &req;
+	FrameState refused = take_frame(tr, pavo_operation_piece);
 
 	if (refused != FrameState::empty)
 		return refused;
-	send(PAVO_OP_WINDOW_DATA, ask.told, std::move(data));
+	send(PAVO_OP_WINDOW_DATA, req.told, std::move(data));
 	return FrameState::sent;
 }
 
@@ -253,7 +254,7 @@ void Driver::transmit(uint32_t id)
 {
 	auto found = rcxts_.find(id);
 	pavo_fragment next;
-	pavo_step step{};
+	pavo_transition tr{};
 
 	if (found == rcxts_.end() ||
 	    !pavo_operation_next(&found->second.op, room_, &next))
@@ -262,14 +263,14 @@ void Driver::transmit(uint32_t id)
 	pavo_pvo_result result = check(next.from, next.length);
 
 	if (result) {
-		pavo_operation_no_memory(&op, &next, result, &step);
+		pavo_operation_no_memory(&op, &next, result, &tr);
 	} else {
 		send(PAVO_OP_WINDOW_DATA, next.told,
 		     bytes(next.from, next.length));
-		pavo_operation_sent(&op, &next, &step);
+		pavo_operation_sent(&op, &next, &tr);
 	}
-	carry_out(op, step, nullptr);
-	tell(step);
+	carry_out(op, tr, nullptr);
+	control_opcode(tr);
 }
 
 } // namespace rcxt

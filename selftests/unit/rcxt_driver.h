@@ -88,18 +88,18 @@ protected:
 	virtual void kill();
 
 private:
-	pavo::FrameState take_frame(pavo_step &step,
+	pavo::FrameState take_frame(pavo_transition &tr,
 				    void (*take)(pavo_operation *,
-						 pavo_step *));
-	void carry_out(pavo_operation &op, pavo_step &step,
+						 pavo_transition *));
+	void carry_out(pavo_operation &op, pavo_transition &tr,
 		       const Packet *packet);
-	void do_effects(const pavo_operation &op, const pavo_step &step);
-	uint32_t do_deed(const pavo_operation &op, const pavo_step &step,
-			 const Packet *packet);
+	void do_effects(const pavo_operation &op, const pavo_transition &tr);
+	uint32_t do_action(const pavo_operation &op, const pavo_transition &tr,
+			   const Packet *packet);
 	uint32_t place(const Packet &packet);
-	void tell(const pavo_step &step);
+	void control_opcode(const pavo_transition &tr);
 	std::vector<uint8_t> bytes(uint64_t pvo, uint32_t length) const;
-	void send(pavo_window_op opcode, const pavo_rdma_told &told,
+	void send(pavo_window_op opcode, const pavo_rdma_control &told,
 		  std::vector<uint8_t> data);
 
 	pavo::WindowAddress self_;

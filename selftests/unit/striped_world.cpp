@@ -112,8 +112,8 @@ void End::ask(size_t lane, uint64_t chunk, const Flight &flight)
 		.remote_pvo = flight.move.remote.value,
 		.length = flight.move.length,
 		.tag = flight.move.tag,
-		.flags = flight.write ? PAVO_RDMA_TELL_SOURCE :
-					PAVO_RDMA_TELL_TARGET,
+		.flags = flight.write ? PAVO_RDMA_NOTIFY_SOURCE :
+					PAVO_RDMA_NOTIFY_TARGET,
 		.reserved = 0,
 		.attempts = uint16_t(flight.attempts - 1),
 		.cookie = 0};

@@ -245,10 +245,10 @@ TEST(Timer, WhatIsToldAgainIsHeardInTime)
 {
 	pavo_timer_state t = timer(0);
 
-	pavo_timer_told_again(&t, now);
+	pavo_timer_gap_repeated(&t, now);
 	EXPECT_EQ(pavo_timer_next(&t), now + PAVO_ECHO_NS);
 	/* Each echo of the echo must not push it away. */
-	pavo_timer_told_again(&t, now + 1000);
+	pavo_timer_gap_repeated(&t, now + 1000);
 	EXPECT_EQ(pavo_timer_next(&t), now + PAVO_ECHO_NS);
 	EXPECT_TRUE(pavo_timer_loss_expired(&t, now + PAVO_ECHO_NS));
 	EXPECT_EQ(t.retries, 7);
@@ -262,17 +262,17 @@ TEST(Timer, WhoTellsSomethingAgainIsThere)
 	pavo_timer_state t = timer();
 
 	pavo_timer_set(&t, now);
-	pavo_timer_told_again(&t, now + 5000);
+	pavo_timer_gap_repeated(&t, now + 5000);
 	EXPECT_EQ(pavo_timer_next(&t), now + 5000 + timeout);
 	/* No retry was taken, but those that were are remembered. */
 	EXPECT_EQ(t.retries, 7);
 	ASSERT_TRUE(pavo_timer_retry(&t, now));
 	ASSERT_TRUE(pavo_timer_retry(&t, now));
-	pavo_timer_told_again(&t, now + 9000);
+	pavo_timer_gap_repeated(&t, now + 9000);
 	EXPECT_EQ(pavo_timer_next(&t), now + 9000 + 2 * timeout);
 	/* In the delay nothing is on its way that could be lost. */
 	ASSERT_TRUE(pavo_timer_rnr(&t, now, 10));
-	pavo_timer_told_again(&t, now + 5);
+	pavo_timer_gap_repeated(&t, now + 5);
 	EXPECT_EQ(pavo_timer_next(&t), now + 10);
 	EXPECT_FALSE(pavo_timer_loss_expired(&t, ~0ull));
 }

@@ -402,7 +402,7 @@ PV_TEST_LOCAL("direct.read_loss",
 	      "is handed over once")
 {
 	Reading r(env, {.mtu = 256, .timeout = 10});
-	Parameter by_packet("late_icrc", "N");
+	Parameter by_packet("deferred_icrc", "N");
 	Moved again(env.a, "tx_retransmits"), implied(env.a, "rx_implied_nak");
 	Qdisc lossy(env.b, "netem limit 1000 loss 10%");
 

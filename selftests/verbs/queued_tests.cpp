@@ -14,7 +14,7 @@
 #include "manager.h"
 #include "qdisc.h"
 #include "tap.h"
-#include "trains.h"
+#include "gso_counts.h"
 
 using namespace pv;
 
@@ -265,7 +265,7 @@ PV_TEST_LOCAL("queued.not_taken",
 	      "the same without copy_reads: they are not taken with what is in "
 	      "its memory later")
 {
-	Parameter attach("copy_reads", "N"), sealed("late_icrc", "N");
+	Parameter attach("copy_reads", "N"), sealed("deferred_icrc", "N");
 
 	read_from_queue(env, false);
 }

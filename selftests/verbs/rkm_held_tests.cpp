@@ -272,7 +272,7 @@ PV_TEST_LOCAL("rkm.read_in_the_middle",
 	      "byte that was in memory later has left")
 {
 	/* A queue that has no room for a train drops parts of it. */
-	Parameter by_packet("late_icrc", "N");
+	Parameter by_packet("deferred_icrc", "N");
 	env.expect_async();
 	for (By by : {By::local_inv, By::send_inv, By::unbind})
 		for (size_t leave : {10000, 40000, 70000})

@@ -10,7 +10,7 @@
 
 #include "link.h"
 #include "tap.h"
-#include "trains.h"
+#include "gso_counts.h"
 
 using namespace pv;
 

@@ -174,7 +174,7 @@ static struct pavo_rdma_request request_of(const struct pair *pair,
 		.remote_pvo = pavo_mapping_pvo(pair->b->mapping),
 		.length = LENGTH,
 		.tag = TAG,
-		.flags = PAVO_RDMA_TELL_TARGET,
+		.flags = PAVO_RDMA_NOTIFY_TARGET,
 	};
 }
 
@@ -219,7 +219,7 @@ static void pieces(struct pair *pair, uint32_t here, uint32_t there)
 		.remote_rcxt = there,
 		.tid = 2,
 		.total = 2 * PIECE,
-		.flags = PAVO_RDMA_TO_FIFO | PAVO_RDMA_TELL_TARGET,
+		.flags = PAVO_RDMA_TO_FIFO | PAVO_RDMA_NOTIFY_TARGET,
 	};
 	unsigned char bytes[2 * PIECE];
 	uint32_t i, states[2];

@@ -35,7 +35,7 @@ struct Target : Scene {
 		set_field(frame, AT_PVO, 8, pvo + n * part);
 		set_field(frame, AT_TOTAL, 4, parts * part);
 		set_field(frame, AT_FRAGMENT, 4, n);
-		frame[AT_FLAGS] = PAVO_RDMA_TELL_TARGET;
+		frame[AT_FLAGS] = PAVO_RDMA_NOTIFY_TARGET;
 		return frame;
 	}
 

@@ -286,7 +286,7 @@ TEST(ForgedEnds, OfALaterAttemptThanTheSourceHasHeardOf)
 		late(scene.device_b, "rx_drop_tid");
 	uint64_t others = 0;
 
-	frame[AT_FLAGS] = PAVO_RDMA_TELL_SOURCE;
+	frame[AT_FLAGS] = PAVO_RDMA_NOTIFY_SOURCE;
 	set_field(frame, AT_PVO, 8, field(frame, AT_PVO, 8) + page);
 	scene.send(frame);
 	ASSERT_TRUE(eventually([&] { return sent.by() == 1; }));
@@ -414,7 +414,7 @@ TEST(ForgedPieces, ThatDifferFromTheFirst)
 	set_field(frame, AT_TOTAL, 4, 3000);
 	/* Numbers that go round, and memory: only numbers. */
 	set_field(frame, AT_PVO, 8, ~0ull);
-	frame[AT_FLAGS] = PAVO_RDMA_TELL_SOURCE;
+	frame[AT_FLAGS] = PAVO_RDMA_NOTIFY_SOURCE;
 	scene.send(frame);
 	ASSERT_TRUE(come(2));
 	set_field(frame, AT_FRAGMENT, 4, 2);

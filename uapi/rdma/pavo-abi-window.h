@@ -97,8 +97,9 @@ struct pavo_frame_hdr {
  * the operation again, with a higher tid.
  */
 enum pavo_rdma_flag {
-	PAVO_RDMA_TELL_SOURCE = 0x1, /* when all data has arrived, its source */
-	PAVO_RDMA_TELL_TARGET = 0x2, /* ... and its target */
+	PAVO_RDMA_NOTIFY_SOURCE =
+		0x1, /* when all data has arrived, its source */
+	PAVO_RDMA_NOTIFY_TARGET = 0x2, /* ... and its target */
 	/*
 	 * Half RDMA: memory at one end only, and the FIFO at the other. Data for the FIFO
 	 * comes as frames RDMA_PIECE in any order. In place of the target's PVO there is a

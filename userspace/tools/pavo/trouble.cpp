@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * trouble.cpp - see trouble.h. The counters are those of kernel/tally.h;
+ * trouble.cpp - see trouble.h. The counters are those of kernel/stats.h;
  * selftests/lint checks that each has its place here.
  */
 #include "trouble.h"

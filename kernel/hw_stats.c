@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * stats.c - shows the counters of an adapter as port statistics.
+ * hw_stats.c - shows the counters of an adapter as port statistics.
  *
  * Called by rdma core (`rdma statistic`, sysfs hw_counters); reads the per-CPU
  * counters that all rooms write. rdma core adds those of verbs/counter.c.
@@ -15,14 +15,14 @@ static const struct rdma_stat_desc pavo_counter_desc[] = {
 };
 
 /**
- * pavo_stats_sum - add up counters of all CPUs.
+ * pavo_hw_stats_sum - add up counters of all CPUs.
  * @stats: per CPU
  * @first: enum pavo_counter
  * @end:   behind the last
  * @sum:   a value for each of them, overwritten
  */
-void pavo_stats_sum(const struct pavo_stats __percpu *stats, unsigned int first,
-		    unsigned int end, u64 *sum)
+void pavo_hw_stats_sum(const struct pavo_pcpu_stats __percpu *stats,
+		       unsigned int first, unsigned int end, u64 *sum)
 {
 	const u64 *one;
 	unsigned int i;
@@ -37,11 +37,11 @@ void pavo_stats_sum(const struct pavo_stats __percpu *stats, unsigned int first,
 }
 
 /**
- * pavo_stats_alloc - tell rdma core the names of the port's counters.
+ * pavo_hw_stats_alloc - tell rdma core the names of the port's counters.
  *
  * Return: statistics, freed by rdma core; NULL without memory.
  */
-struct rdma_hw_stats *pavo_stats_alloc(void)
+struct rdma_hw_stats *pavo_hw_stats_alloc(void)
 {
 	BUILD_BUG_ON(ARRAY_SIZE(pavo_counter_desc) != PAVO_CNT_COUNT);
 	return rdma_alloc_hw_stats_struct(pavo_counter_desc, PAVO_CNT_OF_PORT,
@@ -58,7 +58,7 @@ struct rdma_hw_stats *pavo_alloc_hw_device_stats(struct ib_device *ibdev)
 struct rdma_hw_stats *pavo_alloc_hw_port_stats(struct ib_device *ibdev,
 					       u32 port)
 {
-	return pavo_stats_alloc();
+	return pavo_hw_stats_alloc();
 }
 
 /**
@@ -78,7 +78,7 @@ int pavo_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 
 	if (!stats)
 		return -EINVAL;
-	pavo_stats_sum(to_pavo_dev(ibdev)->tally.stats, first, end,
-		       stats->value);
+	pavo_hw_stats_sum(to_pavo_dev(ibdev)->stats.pcpu, first, end,
+			  stats->value);
 	return end - first;
 }

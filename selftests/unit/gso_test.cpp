@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* train_test.cpp - the packets that a train stands for, and peers that are near. */
+/* gso_test.cpp - the packets that a train stands for, and peers that are near. */
 #include <gtest/gtest.h>
 
 #include "wire_env.h"
 
 extern "C" {
-#include "net/near.h"
+#include "net/gso_backoff.h"
 }
 
 namespace {
 
 /* Headers of all packets of a train, parsed as a receiver does; 4 bytes of payload each. */
-std::vector<pavo_pkt> cut(const pavo_pkt &train)
+std::vector<pavo_pkt> cut(const pavo_pkt &gso)
 {
 	std::vector<pavo_pkt> packets;
 
-	for (uint32_t i = 0; i < train.npkts; i++) {
+	for (uint32_t i = 0; i < gso.npkts; i++) {
 		Bytes bytes(PAVO_MAX_HDR_LEN);
 
-		bytes.resize(pavo_train_head(bytes.data(), &train, i));
+		bytes.resize(pavo_gso_segment_head(bytes.data(), &gso, i));
 		/* payload, pad and ICRC */
 		bytes.resize(bytes.size() + 4 + PAVO_ICRC_LEN);
 		Parsed parsed = parse(bytes);
@@ -32,11 +32,11 @@ std::vector<pavo_pkt> cut(const pavo_pkt &train)
 std::vector<int> opcodes_of(uint8_t opcode, uint32_t npkts)
 {
 	Random random;
-	pavo_pkt train = random_packet(random, opcode);
+	pavo_pkt gso = random_packet(random, opcode);
 	std::vector<int> opcodes;
 
-	train.npkts = npkts;
-	for (const pavo_pkt &packet : cut(train))
+	gso.npkts = npkts;
+	for (const pavo_pkt &packet : cut(gso))
 		opcodes.push_back(packet.opcode);
 	return opcodes;
 }
@@ -46,7 +46,7 @@ using Opcodes = std::vector<int>;
 TEST(Train, OpcodesAreThoseOfTheMessageInPackets)
 {
 	const struct {
-		uint8_t train;
+		uint8_t gso;
 		Opcodes three;
 		Opcodes two;
 	} cases[] = {
@@ -71,9 +71,9 @@ TEST(Train, OpcodesAreThoseOfTheMessageInPackets)
 	};
 
 	for (const auto &c : cases) {
-		EXPECT_TRUE(pavo_train_may_be(c.train));
-		EXPECT_EQ(opcodes_of(c.train, 3), c.three) << int(c.train);
-		EXPECT_EQ(opcodes_of(c.train, 2), c.two) << int(c.train);
+		EXPECT_TRUE(pavo_gso_allowed(c.gso));
+		EXPECT_EQ(opcodes_of(c.gso, 3), c.three) << int(c.gso);
+		EXPECT_EQ(opcodes_of(c.gso, 2), c.two) << int(c.gso);
 	}
 }
 
@@ -97,7 +97,7 @@ TEST(Train, OfOnePacketIsThatPacket)
 
 		pkt.npkts = 1;
 		pavo_build(built.data(), &pkt);
-		pavo_train_head(cut.data(), &pkt, 0);
+		pavo_gso_segment_head(cut.data(), &pkt, 0);
 		EXPECT_EQ(built, cut) << int(opcode);
 	}
 }
@@ -107,23 +107,23 @@ TEST(Train, OnlyMessagesOfManyPacketsCanBeOne)
 	for (uint8_t opcode :
 	     {PAVO_OP_READ_REQUEST, PAVO_OP_ACKNOWLEDGE, PAVO_OP_ATOMIC_ACK,
 	      PAVO_OP_CMP_SWAP, PAVO_OP_FETCH_ADD, PAVO_OP_ATOMIC_WRITE})
-		EXPECT_FALSE(pavo_train_may_be(opcode)) << int(opcode);
+		EXPECT_FALSE(pavo_gso_allowed(opcode)) << int(opcode);
 	for (int opcode = 0xc0; opcode < 0x100; opcode++)
-		EXPECT_FALSE(pavo_train_may_be(uint8_t(opcode))) << opcode;
+		EXPECT_FALSE(pavo_gso_allowed(uint8_t(opcode))) << opcode;
 }
 
 /* PSNs go on, also over the end of the circle; what is asked once is in the last packet. */
 TEST(Train, PutsEachFieldWhereThePacketsHaveIt)
 {
 	Random random;
-	pavo_pkt train = random_packet(random, PAVO_OP_WRITE_ONLY_IMM);
+	pavo_pkt gso = random_packet(random, PAVO_OP_WRITE_ONLY_IMM);
 
-	train.npkts = 4;
-	train.psn = 0xfffffe;
-	train.ack_req = true;
-	train.solicited = true;
-	train.pad = 3;
-	std::vector<pavo_pkt> p = cut(train);
+	gso.npkts = 4;
+	gso.psn = 0xfffffe;
+	gso.ack_req = true;
+	gso.solicited = true;
+	gso.pad = 3;
+	std::vector<pavo_pkt> p = cut(gso);
 
 	for (uint32_t i = 0; i < 4; i++) {
 		const bool last = i == 3;
@@ -132,25 +132,25 @@ TEST(Train, PutsEachFieldWhereThePacketsHaveIt)
 		EXPECT_EQ(p[i].ack_req, last);
 		EXPECT_EQ(p[i].solicited, last);
 		EXPECT_EQ(p[i].pad, last ? 3 : 0);
-		EXPECT_EQ(p[i].dqpn, train.dqpn);
+		EXPECT_EQ(p[i].dqpn, gso.dqpn);
 		EXPECT_EQ(p[i].npkts, 1u);
 	}
-	EXPECT_EQ(p[0].va, train.va);
-	EXPECT_EQ(p[0].rkey, train.rkey);
-	EXPECT_EQ(p[0].dma_len, train.dma_len);
-	EXPECT_EQ(p[3].imm, train.imm);
+	EXPECT_EQ(p[0].va, gso.va);
+	EXPECT_EQ(p[0].rkey, gso.rkey);
+	EXPECT_EQ(p[0].dma_len, gso.dma_len);
+	EXPECT_EQ(p[3].imm, gso.imm);
 }
 
 TEST(Train, AnswersHaveTheAethInFirstAndLast)
 {
 	Random random;
-	pavo_pkt train = random_packet(random, PAVO_OP_READ_RESP_ONLY);
+	pavo_pkt gso = random_packet(random, PAVO_OP_READ_RESP_ONLY);
 
-	train.npkts = 3;
-	std::vector<pavo_pkt> p = cut(train);
+	gso.npkts = 3;
+	std::vector<pavo_pkt> p = cut(gso);
 	for (int i : {0, 2}) {
-		EXPECT_EQ(p[size_t(i)].msn, train.msn);
-		EXPECT_EQ(p[size_t(i)].syndrome, train.syndrome);
+		EXPECT_EQ(p[size_t(i)].msn, gso.msn);
+		EXPECT_EQ(p[size_t(i)].syndrome, gso.syndrome);
 	}
 }
 
@@ -161,21 +161,21 @@ TEST(Train, CountsTheBytesOfItsPackets)
 
 	for (uint8_t opcode : known_opcodes())
 		for (uint32_t npkts : {1u, 2u, 3u, 30u}) {
-			if (npkts > 1 && !pavo_train_may_be(opcode))
+			if (npkts > 1 && !pavo_gso_allowed(opcode))
 				continue;
-			pavo_pkt train = random_packet(random, opcode);
+			pavo_pkt gso = random_packet(random, opcode);
 			uint32_t bytes = 0;
-			const uint32_t payload = npkts * unit - train.pad;
+			const uint32_t payload = npkts * unit - gso.pad;
 
-			train.npkts = npkts;
+			gso.npkts = npkts;
 			for (uint32_t i = 0; i < npkts; i++) {
 				Bytes head(PAVO_MAX_HDR_LEN);
 
-				bytes += pavo_train_head(head.data(), &train,
-							 i) +
+				bytes += pavo_gso_segment_head(head.data(),
+							       &gso, i) +
 					 unit + PAVO_ICRC_LEN;
 			}
-			EXPECT_EQ(pavo_train_bytes(&train, payload), bytes)
+			EXPECT_EQ(pavo_gso_bytes(&gso, payload), bytes)
 				<< int(opcode) << ", " << npkts;
 		}
 }
@@ -199,7 +199,7 @@ std::vector<pavo_pkt> arrived(uint8_t opcode, uint32_t npkts)
 /* How many of the packets join the first one, and what becomes of that. */
 struct Joined {
 	uint32_t count;
-	pavo_pkt train;
+	pavo_pkt gso;
 };
 
 Joined joined(const std::vector<pavo_pkt> &packets)
@@ -207,7 +207,7 @@ Joined joined(const std::vector<pavo_pkt> &packets)
 	Joined result = {0, packets[0]};
 
 	for (size_t i = 1; i < packets.size(); i++)
-		result.count += pavo_train_join(&result.train, 4, &packets[i]);
+		result.count += pavo_gso_append(&result.gso, 4, &packets[i]);
 	return result;
 }
 
@@ -225,13 +225,13 @@ TEST(Join, PacketsOfAMessageBecomeTheTrainThatTheyAreOf)
 			const Joined all = joined(packets);
 
 			EXPECT_EQ(all.count, 4u) << int(opcode);
-			EXPECT_EQ(all.train.opcode, opcode);
-			EXPECT_EQ(all.train.npkts, 5u);
-			EXPECT_EQ(all.train.payload, 17u);
-			EXPECT_EQ(all.train.pad, 3u);
-			EXPECT_EQ(all.train.psn, packets[0].psn);
-			EXPECT_TRUE(all.train.ack_req);
-			EXPECT_FALSE(pavo_train_grows(&all.train));
+			EXPECT_EQ(all.gso.opcode, opcode);
+			EXPECT_EQ(all.gso.npkts, 5u);
+			EXPECT_EQ(all.gso.payload, 17u);
+			EXPECT_EQ(all.gso.pad, 3u);
+			EXPECT_EQ(all.gso.psn, packets[0].psn);
+			EXPECT_TRUE(all.gso.ack_req);
+			EXPECT_FALSE(pavo_gso_may_grow(&all.gso));
 		}
 }
 
@@ -244,7 +244,7 @@ TEST(Join, ALongerHeaderStaysAlone)
 		const Joined most = joined(arrived(opcode, 5));
 
 		EXPECT_EQ(most.count, 3u) << int(opcode);
-		EXPECT_TRUE(pavo_train_grows(&most.train));
+		EXPECT_TRUE(pavo_gso_may_grow(&most.gso));
 	}
 }
 
@@ -278,26 +278,26 @@ TEST(Join, WhatDoesNotFollowStaysAlone)
 
 	for (size_t i = 0; i < std::size(changes); i++) {
 		const auto packets = arrived(opcode, 3);
-		pavo_pkt train = packets[0], next = packets[1];
+		pavo_pkt gso = packets[0], next = packets[1];
 
-		EXPECT_TRUE(pavo_train_join(&train, 4, &next));
-		train = packets[0];
+		EXPECT_TRUE(pavo_gso_append(&gso, 4, &next));
+		gso = packets[0];
 		changes[i](next);
 		next.info = pavo_op_info(next.opcode);
-		EXPECT_FALSE(pavo_train_join(&train, 4, &next)) << i;
-		EXPECT_EQ(train.npkts, 1u);
+		EXPECT_FALSE(pavo_gso_append(&gso, 4, &next)) << i;
+		EXPECT_EQ(gso.npkts, 1u);
 	}
 }
 
 TEST(Join, NothingFollowsAPacketThatAsksForAnAnswer)
 {
 	const auto packets = arrived(PAVO_OP_WRITE_ONLY, 4);
-	pavo_pkt train = packets[0], next = packets[1];
+	pavo_pkt gso = packets[0], next = packets[1];
 
 	next.ack_req = true;
-	EXPECT_TRUE(pavo_train_join(&train, 4, &next));
-	EXPECT_TRUE(train.ack_req);
-	EXPECT_FALSE(pavo_train_join(&train, 4, &packets[2]));
+	EXPECT_TRUE(pavo_gso_append(&gso, 4, &next));
+	EXPECT_TRUE(gso.ack_req);
+	EXPECT_FALSE(pavo_gso_append(&gso, 4, &packets[2]));
 }
 
 /* The first packets of a train came before. */
@@ -308,16 +308,16 @@ TEST(Skip, TheRestIsTheTrainOfTheOtherPackets)
 	      PAVO_OP_WRITE_MIDDLE, PAVO_OP_WRITE_LAST, PAVO_OP_READ_RESP_ONLY})
 		for (uint32_t n = 1; n < 5; n++) {
 			Random random;
-			pavo_pkt train = random_packet(random, opcode);
+			pavo_pkt gso = random_packet(random, opcode);
 
-			train.info = pavo_op_info(opcode);
-			train.npkts = 5;
-			train.payload = 17;
-			const auto packets = cut(train);
+			gso.info = pavo_op_info(opcode);
+			gso.npkts = 5;
+			gso.payload = 17;
+			const auto packets = cut(gso);
 
-			pavo_train_skip(&train, 4, n);
-			EXPECT_EQ(train.payload, 17 - 4 * n);
-			const auto rest = cut(train);
+			pavo_gso_skip(&gso, 4, n);
+			EXPECT_EQ(gso.payload, 17 - 4 * n);
+			const auto rest = cut(gso);
 
 			EXPECT_EQ(rest.size(), 5 - n);
 			for (uint32_t i = 0; i < rest.size(); i++) {
@@ -330,19 +330,19 @@ TEST(Skip, TheRestIsTheTrainOfTheOtherPackets)
 
 TEST(Near, AllPacketsToAPeerOnThisMachineMayBeLate)
 {
-	const pavo_near near = {};
+	const pavo_gso_backoff near = {};
 
-	EXPECT_TRUE(pavo_near_all(&near, true));
-	EXPECT_FALSE(pavo_near_all(&near, false));
+	EXPECT_TRUE(pavo_gso_backoff_over(&near, true));
+	EXPECT_FALSE(pavo_gso_backoff_over(&near, false));
 }
 
 /* How many packets of the peer it takes until all packets to it may be late. */
-uint32_t packets_until_all(pavo_near &near)
+uint32_t packets_until_all(pavo_gso_backoff &near)
 {
 	uint32_t packets = 0;
 
-	while (!pavo_near_all(&near, true)) {
-		pavo_near_seen(&near);
+	while (!pavo_gso_backoff_over(&near, true)) {
+		pavo_gso_backoff_seen(&near);
 		packets++;
 	}
 	return packets;
@@ -350,55 +350,55 @@ uint32_t packets_until_all(pavo_near &near)
 
 TEST(Near, TakesLongerAfterEachLossUpToABound)
 {
-	pavo_near near = {};
+	pavo_gso_backoff near = {};
 	uint32_t before = 0;
 
-	for (uint32_t i = 0; i < PAVO_NEAR_LOSSES + 4; i++) {
-		pavo_near_lost(&near, true);
-		EXPECT_FALSE(pavo_near_all(&near, true));
+	for (uint32_t i = 0; i < PAVO_GSO_BACKOFF_LOSSES + 4; i++) {
+		pavo_gso_backoff_lost(&near, true);
+		EXPECT_FALSE(pavo_gso_backoff_over(&near, true));
 		const uint32_t packets = packets_until_all(near);
 
-		if (i <= PAVO_NEAR_LOSSES)
+		if (i <= PAVO_GSO_BACKOFF_LOSSES)
 			EXPECT_GT(packets, before);
 		else
 			EXPECT_EQ(packets, before);
 		before = packets;
 	}
-	EXPECT_EQ(before, PAVO_NEAR_WAIT << PAVO_NEAR_LOSSES);
+	EXPECT_EQ(before, PAVO_GSO_BACKOFF_PACKETS << PAVO_GSO_BACKOFF_LOSSES);
 }
 
 /* It did not help, so it costs nothing. */
 TEST(Near, ALossToAPeerElsewhereMakesNoPeerHereWait)
 {
-	pavo_near near = {};
+	pavo_gso_backoff near = {};
 
 	for (int i = 0; i < 100; i++)
-		pavo_near_lost(&near, false);
-	EXPECT_TRUE(pavo_near_all(&near, true));
+		pavo_gso_backoff_lost(&near, false);
+	EXPECT_TRUE(pavo_gso_backoff_over(&near, true));
 }
 
 TEST(Near, PacketsAreLeftToADeviceUntilOneIsLost)
 {
-	pavo_near near = {};
+	pavo_gso_backoff near = {};
 
 	for (int i = 0; i < 100; i++)
-		EXPECT_TRUE(pavo_near_leave(&near));
+		EXPECT_TRUE(pavo_gso_backoff_pass(&near));
 }
 
 /* Losses of one kind come together: those behind the first one count no more. */
 TEST(Near, PacketsGoSinglyForAWhileAfterALoss)
 {
-	pavo_near near = {};
+	pavo_gso_backoff near = {};
 
-	for (uint32_t i = 0; i < PAVO_NEAR_LOSSES + 4; i++) {
+	for (uint32_t i = 0; i < PAVO_GSO_BACKOFF_LOSSES + 4; i++) {
 		uint32_t single = 0;
 
-		pavo_near_lost(&near, false);
-		pavo_near_lost(&near, false);
-		while (!pavo_near_leave(&near))
+		pavo_gso_backoff_lost(&near, false);
+		pavo_gso_backoff_lost(&near, false);
+		while (!pavo_gso_backoff_pass(&near))
 			single++;
-		EXPECT_EQ(single,
-			  PAVO_NEAR_WAIT << std::min(i, PAVO_NEAR_LOSSES));
+		EXPECT_EQ(single, PAVO_GSO_BACKOFF_PACKETS << std::min(
+					  i, PAVO_GSO_BACKOFF_LOSSES));
 	}
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * payer.h - users of the machine, and the bounds that are kept for each of them.
+ * accounting.h - users of the machine, and the bounds that are kept for each of them.
  */
-#ifndef PAVO_PAYER_H
-#define PAVO_PAYER_H
+#ifndef PAVO_ACCOUNTING_H
+#define PAVO_ACCOUNTING_H
 
 #include <linux/atomic.h>
 #include <linux/list.h>
@@ -16,24 +16,24 @@
 struct ib_udata;
 
 /**
- * pavo_payer - the user that the caller's objects count for.
+ * pavo_caller_account - the user that the caller's objects count for.
  *
  * In a user namespace that is the namespace's owner, however many uids it has. In a namespace
  * that root made, it is the user that is root in there.
  *
  * Context: process.
  */
-kuid_t pavo_payer(void);
+kuid_t pavo_caller_account(void);
 
 /**
- * pavo_payer_if - the same, or INVALID_UID for an object of the kernel.
+ * pavo_caller_account_if - the same, or INVALID_UID for an object of the kernel.
  * @process: a process makes the object
  *
  * Context: process, if @process.
  */
-static inline kuid_t pavo_payer_if(bool process)
+static inline kuid_t pavo_caller_account_if(bool process)
 {
-	return process ? pavo_payer() : INVALID_UID;
+	return process ? pavo_caller_account() : INVALID_UID;
 }
 
 /**
@@ -59,20 +59,20 @@ u32 pavo_share_of(u32 all, int own);
 /**
  * pavo_share_take - count one more that a user has.
  * @shares: of the pool
- * @payer: the user; INVALID_UID: the kernel, which may have any number
+ * @account: the user; INVALID_UID: the kernel, which may have any number
  * @most: how much it may have, unless the caller has CAP_SYS_RESOURCE
  *
- * Context: process, unless @payer is INVALID_UID.
+ * Context: process, unless @account is INVALID_UID.
  * Return: 0; -EDQUOT: the user has as much as it may; -ENOMEM.
  */
-int pavo_share_take(struct pavo_shares *shares, kuid_t payer, u32 most);
+int pavo_share_take(struct pavo_shares *shares, kuid_t account, u32 most);
 /** pavo_share_give - count one less. Context: as pavo_share_take(). */
-void pavo_share_give(struct pavo_shares *shares, kuid_t payer);
+void pavo_share_give(struct pavo_shares *shares, kuid_t account);
 
 /**
  * struct pavo_user - what a user takes of the machine and no memory cgroup pays for.
  * @list:    in the list of all users
- * @uid:     result of pavo_payer()
+ * @uid:     result of pavo_caller_account()
  * @refs:    one for each of its queue pairs
  * @waiting: packets that wait for sides of its queue pairs
  */
@@ -101,8 +101,8 @@ int pavo_charge(void **charge, size_t size, const struct ib_udata *udata);
 /** pavo_charge_end - balances pavo_charge(). Context: any. */
 void pavo_charge_end(void *charge);
 
-/** pavo_user_payer - the result of pavo_payer(); INVALID_UID for NULL, the kernel. */
-static inline kuid_t pavo_user_payer(const struct pavo_user *user)
+/** pavo_user_account - the result of pavo_caller_account(); INVALID_UID for NULL, the kernel. */
+static inline kuid_t pavo_user_account(const struct pavo_user *user)
 {
 	return user ? user->uid : INVALID_UID;
 }
@@ -120,11 +120,11 @@ void pavo_user_put(struct pavo_user *user);
  */
 bool pavo_user_wait(struct pavo_user *user);
 /**
- * pavo_user_park - count one more packet that waits, whatever the bound: a side has begun to
+ * pavo_user_defer - count one more packet that waits, whatever the bound: a side has begun to
  * handle it, and has no second one.
  * @user: NULL is the kernel
  */
-static inline void pavo_user_park(struct pavo_user *user)
+static inline void pavo_user_defer(struct pavo_user *user)
 {
 	if (user)
 		atomic_inc(&user->waiting);
@@ -137,4 +137,4 @@ static inline void pavo_user_waited(struct pavo_user *user)
 		atomic_dec(&user->waiting);
 }
 
-#endif /* PAVO_PAYER_H */
+#endif /* PAVO_ACCOUNTING_H */

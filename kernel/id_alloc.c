@@ -1,34 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * number.c - random numbers for objects; see number.h. Called by qp/, verbs/ and
+ * id_alloc.c - random numbers for objects; see id_alloc.h. Called by qp/, verbs/ and
  * memory/ when an object is made, and by the owners of tables when a table ends.
  */
 #include <linux/random.h>
 #include <linux/xarray.h>
-#include "number.h"
+#include "id_alloc.h"
 
 /* Draws before the next free number is taken; only nearly full tables need so many. */
 #define DRAWS 32
 
-static u32 draw(u32 low, u32 high)
+static u32 draw_id(u32 low, u32 high)
 {
 	return low + ((u64)get_random_u32() * (high - low + 1) >> 32);
 }
 
-int pavo_number_reserve(struct xarray *xa, u32 low, u32 high, u32 *number)
+int pavo_id_reserve(struct xarray *xa, u32 low, u32 high, u32 *id)
 {
 	unsigned int i;
 	u32 next;
 	int err;
 
 	for (i = 0; i < DRAWS; i++) {
-		*number = draw(low, high);
-		err = xa_insert_bh(xa, *number, NULL, GFP_KERNEL);
+		*id = draw_id(low, high);
+		err = xa_insert_bh(xa, *id, NULL, GFP_KERNEL);
 		if (err != -EBUSY)
 			return err;
 	}
-	next = draw(low, high);
-	err = xa_alloc_cyclic_bh(xa, number, NULL, XA_LIMIT(low, high), &next,
+	next = draw_id(low, high);
+	err = xa_alloc_cyclic_bh(xa, id, NULL, XA_LIMIT(low, high), &next,
 				 GFP_KERNEL);
 	return err < 0 ? err : 0;
 }
@@ -47,7 +47,7 @@ static bool has_left(struct xarray *xa)
 	return entry;
 }
 
-void pavo_numbers_end(struct xarray *xa)
+void pavo_ids_destroy(struct xarray *xa)
 {
 	WARN_ON(has_left(xa));
 	xa_destroy(xa);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * ask.c - frames between a process and the operations of its window: what a frame that is
+ * frame.c - frames between a process and the operations of its window: what a frame that is
  * sent asks for, and what a frame that arrives says. See operation.h. Pure.
  */
 #include "window/operation.h"
@@ -24,10 +24,12 @@ static u32 check_request(const struct pavo_frame_hdr *hdr,
 	return PAVO_FRAME_EMPTY;
 }
 
-u32 pavo_ask_request(struct pavo_ask *ask, const struct pavo_frame_hdr *hdr,
-		     const struct pavo_rdma_request *request, u32 number)
+u32 pavo_frame_parse_request(struct pavo_frame_request *req,
+			     const struct pavo_frame_hdr *hdr,
+			     const struct pavo_rdma_request *request,
+			     u32 number)
 {
-	*ask = (struct pavo_ask){
+	*req = (struct pavo_frame_request){
 		.type = hdr->type,
 		.rcxt = request->local_rcxt,
 		.told = {
@@ -65,10 +67,11 @@ static u32 check_piece(const struct pavo_frame_hdr *hdr,
 	return PAVO_FRAME_EMPTY;
 }
 
-u32 pavo_ask_piece(struct pavo_ask *ask, const struct pavo_frame_hdr *hdr,
-		   const struct pavo_rdma_piece *piece, u32 most)
+u32 pavo_frame_parse_piece(struct pavo_frame_request *req,
+			   const struct pavo_frame_hdr *hdr,
+			   const struct pavo_rdma_piece *piece, u32 most)
 {
-	*ask = (struct pavo_ask){
+	*req = (struct pavo_frame_request){
 		.type = hdr->type,
 		.rcxt = piece->local_rcxt,
 		.told = {
@@ -93,8 +96,9 @@ u32 pavo_ask_piece(struct pavo_ask *ask, const struct pavo_frame_hdr *hdr,
 
 /* ----------------------------------------------------- frames that arrive */
 
-struct pavo_rdma_done pavo_operation_done_frame(const struct pavo_operation *op,
-						const struct pavo_step *step)
+struct pavo_rdma_done
+pavo_operation_done_frame(const struct pavo_operation *op,
+			  const struct pavo_transition *tr)
 {
 	return (struct pavo_rdma_done){
 		.rcxt = op->id,
@@ -103,17 +107,17 @@ struct pavo_rdma_done pavo_operation_done_frame(const struct pavo_operation *op,
 		.length = op->total,
 		.tag = op->tag,
 		.cookie = op->cookie,
-		.status = step->status,
-		.target = step->target,
+		.status = tr->status,
+		.target = tr->target,
 		.attempts = op->attempts,
 	};
 }
 
 struct pavo_rdma_piece
 pavo_operation_piece_frame(const struct pavo_operation *op,
-			   const struct pavo_step *step)
+			   const struct pavo_transition *tr)
 {
-	const struct pavo_wreth *wreth = &step->pkt->rdma;
+	const struct pavo_wreth *wreth = &tr->pkt->rdma;
 
 	return (struct pavo_rdma_piece){
 		.local_rcxt = wreth->rcxt,
@@ -129,9 +133,10 @@ pavo_operation_piece_frame(const struct pavo_operation *op,
 	};
 }
 
-struct pavo_rdma_request pavo_operation_read_frame(const struct pavo_step *step)
+struct pavo_rdma_request
+pavo_operation_read_frame(const struct pavo_transition *tr)
 {
-	const struct pavo_wreth *wreth = &step->pkt->rdma;
+	const struct pavo_wreth *wreth = &tr->pkt->rdma;
 
 	return (struct pavo_rdma_request){
 		.local_rcxt = wreth->rcxt,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * late.c - late packets: packets, trains and bundles that have no ICRC yet, and are cut into
+ * deferred_icrc.c - late packets: packets, trains and bundles that have no ICRC yet, and are cut into
  * packets with one where a device cannot take them whole.
  *
  * To the network stack a late packet is a UDP tunnel with a protocol of its own inside, to be
  * segmented by the device. Devices in software (veth) pass it on as it is, so two adapters of one
  * machine exchange it whole, as TCP does with its checksum. For any other device the stack calls
- * cut_train(). A peer that does not know late packets must not get one: qp/pair.c.
+ * segment_gso(). A peer that does not know late packets must not get one: qp/pair.c.
  *
  * Tunnels, tc and BPF can give any packet such fields. So these only say what a packet may be: it
  * is late if its metadata is authentic (auth.c).
@@ -21,31 +21,32 @@
 #include "compat.h"
 #include "net_private.h"
 
-bool pavo_late_icrc = true;
-module_param_named(late_icrc, pavo_late_icrc, bool, 0644);
-MODULE_PARM_DESC(late_icrc,
+bool pavo_deferred_icrc = true;
+module_param_named(deferred_icrc, pavo_deferred_icrc, bool, 0644);
+MODULE_PARM_DESC(deferred_icrc,
 		 "adapters of this machine exchange trains without ICRC (Y)");
 
 static bool (*leaves)(const struct pavo_meta *meta, u32 psn);
 
 /* For people: trains and bundles that were made, late packets that devices had cut. */
-static atomic_long_t trains_made = ATOMIC_LONG_INIT(0);
-static atomic_long_t late_cut = ATOMIC_LONG_INIT(0);
+static atomic_long_t gso_made = ATOMIC_LONG_INIT(0);
+static atomic_long_t deferred_segmented = ATOMIC_LONG_INIT(0);
 static atomic_long_t packets_merged = ATOMIC_LONG_INIT(0);
 
-void pavo_late_show(struct seq_file *file)
+void pavo_deferred_show(struct seq_file *file)
 {
 	seq_printf(file, "trains %ld\ncut %ld\nmerged %ld\n",
-		   atomic_long_read(&trains_made), atomic_long_read(&late_cut),
+		   atomic_long_read(&gso_made),
+		   atomic_long_read(&deferred_segmented),
 		   atomic_long_read(&packets_merged));
 }
 
-void pavo_late_count_merged(u32 packets)
+void pavo_gso_count_merged(u32 packets)
 {
 	atomic_long_add(packets, &packets_merged);
 }
 
-void pavo_late_mark(struct sk_buff *skb, unsigned int hdr_len)
+void pavo_deferred_mark(struct sk_buff *skb, unsigned int hdr_len)
 {
 	skb_reset_inner_mac_header(skb);
 	skb_reset_inner_network_header(skb);
@@ -55,13 +56,14 @@ void pavo_late_mark(struct sk_buff *skb, unsigned int hdr_len)
 	skb->encapsulation = 1;
 }
 
-void pavo_late_make(struct sk_buff *skb, unsigned int unit, unsigned int npkts)
+void pavo_deferred_make(struct sk_buff *skb, unsigned int unit,
+			unsigned int npkts)
 {
 	struct skb_shared_info *info = skb_shinfo(skb);
 
 	if (npkts > 1)
-		atomic_long_inc(&trains_made);
-	info->gso_type = PAVO_GSO_LATE;
+		atomic_long_inc(&gso_made);
+	info->gso_type = PAVO_GSO_DEFERRED;
 	/* Without a unit, as that of empty messages, the stack would cut nothing. */
 	info->gso_size = max(unit, 1u);
 	info->gso_segs = npkts;
@@ -69,8 +71,8 @@ void pavo_late_make(struct sk_buff *skb, unsigned int unit, unsigned int npkts)
 	skb->ip_summed = CHECKSUM_UNNECESSARY;
 }
 
-void pavo_late_merged(struct sk_buff *skb, unsigned int at, unsigned int npkts,
-		      bool ipv6)
+void pavo_deferred_merged(struct sk_buff *skb, unsigned int at,
+			  unsigned int npkts, bool ipv6)
 {
 	const struct pavo_op_info *op = pavo_op_info(skb->data[at]);
 
@@ -84,8 +86,8 @@ void pavo_late_merged(struct sk_buff *skb, unsigned int at, unsigned int npkts,
 	skb->ip_summed = CHECKSUM_UNNECESSARY;
 }
 
-bool pavo_late_meta(struct pavo_meta *meta, struct sk_buff *skb,
-		    unsigned int from)
+bool pavo_deferred_meta(struct pavo_meta *meta, struct sk_buff *skb,
+			unsigned int from)
 {
 	unsigned int at;
 
@@ -102,23 +104,24 @@ bool pavo_late_meta(struct pavo_meta *meta, struct sk_buff *skb,
 	return !meta->packets || !skb_linearize(skb);
 }
 
-enum pavo_parse_status pavo_late_parse(struct pavo_pkt *pkt,
-				       const struct pavo_meta *meta,
-				       struct sk_buff *skb, unsigned int from)
+enum pavo_parse_status pavo_deferred_parse(struct pavo_pkt *pkt,
+					   const struct pavo_meta *meta,
+					   struct sk_buff *skb,
+					   unsigned int from)
 {
 	const unsigned int unit = skb_shinfo(skb)->gso_size;
 	unsigned int len = skb->len - from - sizeof(*meta);
 	enum pavo_parse_status status;
 
 	if (meta->packets)
-		return pavo_bundle_parse(pkt, skb, from,
-					 pavo_bundle_len(skb, meta, 0));
+		return pavo_coalesced_parse(pkt, skb, from,
+					    pavo_coalesced_len(skb, meta, 0));
 	if (meta->flags & PAVO_META_MERGED)
 		len += PAVO_ICRC_LEN;
 	status = pavo_parse_headers(pkt, skb, from, len);
 	if (status != PAVO_PARSE_OK || pkt->payload <= unit)
 		return status;
-	if (!pavo_train_may_be(pkt->opcode))
+	if (!pavo_gso_allowed(pkt->opcode))
 		return PAVO_PARSE_OPCODE;
 	pkt->npkts = DIV_ROUND_UP(pkt->payload, unit);
 	return PAVO_PARSE_OK;
@@ -127,7 +130,7 @@ enum pavo_parse_status pavo_late_parse(struct pavo_pkt *pkt,
 /* ------------------------------------------------------- cutting for a device */
 
 /* A train or bundle that is being cut; skb->data is at its BTH. */
-struct cut {
+struct seg {
 	struct sk_buff *skb;
 	struct pavo_pkt pkt;
 	struct pavo_meta meta;
@@ -172,7 +175,7 @@ static bool attach_payload(struct sk_buff *to, const struct sk_buff *skb,
 }
 
 /* Add pad and room for the ICRC; each packet has its own, since clones share fragments. */
-static u8 *add_trailer(struct sk_buff *to, unsigned int pad)
+static u8 *add_segment_trailer(struct sk_buff *to, unsigned int pad)
 {
 	const unsigned int len = pad + PAVO_ICRC_LEN;
 	struct page *page;
@@ -196,7 +199,7 @@ static u8 *add_trailer(struct sk_buff *to, unsigned int pad)
  * Write the ICRC of packet @i. The stack sets lengths, and the IPv4 identification, when all
  * packets are cut: take copies of the headers with the values that they will have.
  */
-static bool seal_cut(struct sk_buff *to, bool ipv6, u32 i, u8 *icrc)
+static bool finish_segment_icrc(struct sk_buff *to, bool ipv6, u32 i, u8 *icrc)
 {
 	struct udphdr udp = *(struct udphdr *)(to->data - sizeof(udp));
 	const u8 *end = to->data - sizeof(udp);
@@ -225,52 +228,54 @@ static bool seal_cut(struct sk_buff *to, bool ipv6, u32 i, u8 *icrc)
 }
 
 /* Fill @to with packet @i of a train, without its trailer. */
-static bool fill_of_train(struct sk_buff *to, const struct cut *cut, u32 i)
+static bool fill_gso_packet(struct sk_buff *to, const struct seg *seg, u32 i)
 {
-	const struct sk_buff *skb = cut->skb;
+	const struct sk_buff *skb = seg->skb;
 	const unsigned int unit = skb_shinfo(skb)->gso_size;
-	unsigned int len = min(unit, cut->pkt.payload - i * unit);
-	unsigned int from = cut->pkt.info->hdr_len + i * unit;
+	unsigned int len = min(unit, seg->pkt.payload - i * unit);
+	unsigned int from = seg->pkt.info->hdr_len + i * unit;
 	u8 hdr[PAVO_MAX_HDR_LEN];
 
-	skb_put_data(to, hdr, pavo_train_head(hdr, &cut->pkt, i));
-	if (cut->attach && from >= skb_headlen(skb))
+	skb_put_data(to, hdr, pavo_gso_segment_head(hdr, &seg->pkt, i));
+	if (seg->attach && from >= skb_headlen(skb))
 		return attach_payload(to, skb, from, len);
 	return copy_payload(to, skb, from, len);
 }
 
 /* The same with packet @i of a bundle, which has its pad. */
-static bool fill_of_bundle(struct sk_buff *to, struct cut *cut, u32 i)
+static bool fill_coalesced_packet(struct sk_buff *to, struct seg *seg, u32 i)
 {
-	unsigned int from = cut->at;
-	unsigned int len = pavo_bundle_len(cut->skb, &cut->meta, i);
+	unsigned int from = seg->at;
+	unsigned int len = pavo_coalesced_len(seg->skb, &seg->meta, i);
 
-	cut->at += len;
+	seg->at += len;
 	return len >= PAVO_BTH_LEN && len + PAVO_ICRC_LEN <= skb_tailroom(to) &&
-	       copy_payload(to, cut->skb, from, len);
+	       copy_payload(to, seg->skb, from, len);
 }
 
 /* Fill @to, which has the room of headers in front, with packet @i. */
-static bool fill_packet(struct sk_buff *to, struct cut *cut, u32 i)
+static bool fill_packet(struct sk_buff *to, struct seg *seg, u32 i)
 {
-	const bool bundle = cut->meta.packets;
+	const bool coalesced = seg->meta.packets;
 	unsigned int pad = 0;
 	u8 *icrc;
 
-	if (bundle ? !fill_of_bundle(to, cut, i) : !fill_of_train(to, cut, i))
+	if (coalesced ? !fill_coalesced_packet(to, seg, i) :
+			!fill_gso_packet(to, seg, i))
 		return false;
-	if (!bundle && i + 1 == cut->pkt.npkts)
-		pad = cut->pkt.pad;
-	icrc = add_trailer(to, pad);
-	return icrc && seal_cut(to, cut->meta.flags & PAVO_META_IPV6, i, icrc);
+	if (!coalesced && i + 1 == seg->pkt.npkts)
+		pad = seg->pkt.pad;
+	icrc = add_segment_trailer(to, pad);
+	return icrc && finish_segment_icrc(to, seg->meta.flags & PAVO_META_IPV6,
+					   i, icrc);
 }
 
-static struct sk_buff *cut_packet(struct cut *cut, u32 i)
+static struct sk_buff *segment_packet(struct seg *seg, u32 i)
 {
-	struct sk_buff *skb = cut->skb, *to;
+	struct sk_buff *skb = seg->skb, *to;
 	const unsigned int front = skb_headroom(skb);
-	const bool linear = !cut->attach || cut->meta.packets ||
-			    skb_headlen(skb) > cut->pkt.info->hdr_len;
+	const bool linear = !seg->attach || seg->meta.packets ||
+			    skb_headlen(skb) > seg->pkt.info->hdr_len;
 
 	to = alloc_skb(front + PAVO_MAX_HDR_LEN + PAVO_TRAILER_MAX +
 			       (linear ? skb_shinfo(skb)->gso_size : 0),
@@ -286,33 +291,33 @@ static struct sk_buff *cut_packet(struct cut *cut, u32 i)
 	skb_reserve(to, front);
 	/* The headers in front of the BTH, and what is free in front of them. */
 	memcpy(to->head, skb->head, front);
-	if (fill_packet(to, cut, i))
+	if (fill_packet(to, seg, i))
 		return to;
 	kfree_skb(to);
 	return NULL;
 }
 
 /* Take a late packet apart, if its metadata is authentic; skb->data is at the BTH. */
-static bool take_apart(struct cut *cut)
+static bool take_apart(struct seg *seg)
 {
-	struct sk_buff *skb = cut->skb;
+	struct sk_buff *skb = seg->skb;
 	unsigned int ip_len;
 	const u8 *ip;
 	bool ok;
 
-	if (!pavo_late_has_mark(skb) || !pavo_late_has_type(skb) ||
-	    !pavo_late_meta(&cut->meta, skb, 0))
+	if (!pavo_deferred_has_mark(skb) || !pavo_deferred_has_type(skb) ||
+	    !pavo_deferred_meta(&seg->meta, skb, 0))
 		return false;
-	ip_len = cut->meta.flags & PAVO_META_IPV6 ? sizeof(struct ipv6hdr) :
+	ip_len = seg->meta.flags & PAVO_META_IPV6 ? sizeof(struct ipv6hdr) :
 						    sizeof(struct iphdr);
 	if (skb_headroom(skb) < sizeof(struct udphdr) + ip_len)
 		return false;
-	if (pavo_late_parse(&cut->pkt, &cut->meta, skb, 0) != PAVO_PARSE_OK)
+	if (pavo_deferred_parse(&seg->pkt, &seg->meta, skb, 0) != PAVO_PARSE_OK)
 		return false;
 	ip = skb->data - sizeof(struct udphdr) - ip_len;
 	/* The stack also cuts what a process takes out of a queue of a filter. */
 	local_bh_disable();
-	ok = pavo_auth_verify(&cut->meta, skb, 0, ip);
+	ok = pavo_auth_verify(&seg->meta, skb, 0, ip);
 	local_bh_enable();
 	return ok;
 }
@@ -321,24 +326,24 @@ static bool take_apart(struct cut *cut)
  * Cut a late packet into packets with their ICRC: the segmentation that the stack calls for a
  * device without it. skb->data and all header offsets are at the BTH.
  */
-static struct sk_buff *cut_train(struct sk_buff *skb,
-				 netdev_features_t features)
+static struct sk_buff *segment_gso(struct sk_buff *skb,
+				   netdev_features_t features)
 {
-	struct cut cut = {
+	struct seg seg = {
 		.skb = skb,
 		.attach = features & NETIF_F_SG && !skb_has_frag_list(skb),
 	};
 	struct sk_buff *first = NULL, *last = NULL, *to;
 	u32 n, i;
 
-	if (!take_apart(&cut))
+	if (!take_apart(&seg))
 		return ERR_PTR(-EINVAL);
-	if (!leaves(&cut.meta, cut.pkt.psn))
+	if (!leaves(&seg.meta, seg.pkt.psn))
 		return ERR_PTR(-ESTALE);
-	atomic_long_inc(&late_cut);
-	n = cut.meta.packets ?: cut.pkt.npkts;
+	atomic_long_inc(&deferred_segmented);
+	n = seg.meta.packets ?: seg.pkt.npkts;
 	for (i = 0; i < n; i++) {
-		to = cut_packet(&cut, i);
+		to = segment_packet(&seg, i);
 		if (!to) {
 			kfree_skb_list(first);
 			return ERR_PTR(-ENOMEM);
@@ -354,19 +359,20 @@ static struct sk_buff *cut_train(struct sk_buff *skb,
 	return first;
 }
 
-static struct packet_offload late_offload = {
+static struct packet_offload deferred_offload = {
 	.type = cpu_to_be16(ETH_P_IBOE),
-	.callbacks.gso_segment = cut_train,
+	.callbacks.gso_segment = segment_gso,
 };
 
-void pavo_late_init(bool (*when_leaving)(const struct pavo_meta *meta, u32 psn))
+void pavo_deferred_init(bool (*when_leaving)(const struct pavo_meta *meta,
+					     u32 psn))
 {
 	leaves = when_leaving;
-	dev_add_offload(&late_offload);
+	dev_add_offload(&deferred_offload);
 }
 
-/* pavo_late_exit - late packets that still wait in a queue are dropped there. */
-void pavo_late_exit(void)
+/* pavo_deferred_exit - late packets that still wait in a queue are dropped there. */
+void pavo_deferred_exit(void)
 {
-	dev_remove_offload(&late_offload);
+	dev_remove_offload(&deferred_offload);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * again_tests.cpp - the same once more: packets that the network makes two of while others
+ * duplicate_tests.cpp - the same once more: packets that the network makes two of while others
  * are awaited, ends for which there was no room at first, and reads that were answered.
  */
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ Frame half(Scene &scene, uint32_t n)
 {
 	Frame frame = scene.model;
 
-	frame[AT_FLAGS] = PAVO_RDMA_TELL_TARGET;
+	frame[AT_FLAGS] = PAVO_RDMA_NOTIFY_TARGET;
 	set_field(frame, AT_RCXT, 4, scene.forged_b);
 	set_field(frame, AT_PEER_RCXT, 4, scene.forged_a);
 	set_field(frame, AT_TID, 8, scene.tid);
@@ -85,7 +85,7 @@ TEST(Again, AnEndForWhichTheFifoHadNoRoom)
 	Moved full(scene.device_b, "rx_drop_fifo_full"),
 		again(scene.device_b, "rx_drop_rdma_again"),
 		done(scene.device_b, "rdma_done");
-	frame[AT_FLAGS] = PAVO_RDMA_TELL_TARGET;
+	frame[AT_FLAGS] = PAVO_RDMA_NOTIFY_TARGET;
 	scene.send(frame);
 	ASSERT_TRUE(eventually([&] { return full.by() == 1; }));
 	scene.there.fill(9);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * holder.h - a holder of keys: all that memory/ needs of a queue pair.
+ * key_state.h - a holder of keys: all that memory/ needs of a queue pair.
  */
-#ifndef PAVO_HOLDER_H
-#define PAVO_HOLDER_H
+#ifndef PAVO_KEY_STATE_H
+#define PAVO_KEY_STATE_H
 
 #include <linux/list.h>
 #include <linux/types.h>
@@ -12,10 +12,10 @@
 #include "memory/rkm.h"
 
 /**
- * struct pavo_holder - a queue pair, as its keys see it.
+ * struct pavo_key_state - a queue pair, as its keys see it.
  * @dev:     its adapter
  * @number:  QPN, for people
- * @tally:   counters of the queue pair
+ * @stats:   counters of the queue pair
  * @pd:      whose keys its own requests may name; NULL for XRC targets
  * @peer_pd: whose keys its peer may name: @pd, or on XRC the PD of the SRQ that the request
  *           at hand names (annex A14). The responder's
@@ -24,10 +24,10 @@
  * @work:    runs both sides in process context, on the CPU that began to send: when softirq
  *           time is used up, and when what they waited for is there
  */
-struct pavo_holder {
+struct pavo_key_state {
 	struct pavo_dev *dev;
 	u32 number;
-	const struct pavo_tally *tally;
+	const struct pavo_stats *stats;
 	struct pavo_pd *pd;
 	struct pavo_pd *peer_pd;
 	struct list_head windows;
@@ -36,13 +36,14 @@ struct pavo_holder {
 };
 
 /**
- * pavo_holder_continue - let the work of a queue pair go on with the packets of a side.
- * @holder: the queue pair
+ * pavo_key_state_continue - let the work of a queue pair go on with the packets of a side.
+ * @key_state: the queue pair
  * @cpu:    the CPU that sent the first of them: packets from two CPUs overtake each other
  */
-static inline void pavo_holder_continue(struct pavo_holder *holder, int cpu)
+static inline void pavo_key_state_continue(struct pavo_key_state *key_state,
+					   int cpu)
 {
-	queue_work_on(cpu, holder->dev->wq, &holder->work);
+	queue_work_on(cpu, key_state->dev->wq, &key_state->work);
 }
 
-#endif /* PAVO_HOLDER_H */
+#endif /* PAVO_KEY_STATE_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * turns.h - turns and credits: how the queue pairs of an adapter share its sending
+ * drr.h - turns and credits: how the queue pairs of an adapter share its sending
  * (sources.md#engine-2-4-2, sources.md#engine-3-4-3).
  *
  * A turn is a number of packets, the quantum times the weight of the service level. A queue pair
@@ -9,10 +9,10 @@
  * a packet that waits for its acknowledgment, or for a read or atomic that waits for its answer;
  * an adapter has pools of them, or as many as needed.
  *
- * Pure: callers hold the adapter's turns_lock.
+ * Pure: callers hold the adapter's drr_lock.
  */
-#ifndef PAVO_TURNS_H
-#define PAVO_TURNS_H
+#ifndef PAVO_DRR_H
+#define PAVO_DRR_H
 
 #include <linux/list.h>
 #include <linux/types.h>
@@ -37,26 +37,26 @@ enum pavo_pool {
 };
 
 /**
- * struct pavo_turn - turns and credits of a queue pair.
+ * struct pavo_drr_queue - turns and credits of a queue pair.
  * @wait:    place in the line of @pool, or empty
  * @pool:    that of the line
  * @level:   service level of what it sends
  * @touched: it waits, has its turn or holds credits; the requester's owner
  * @called:  it is its turn, which begins when its work runs
  * @scarce:  it has taken the last credit in this visit, so an ACK is urgent
- * @left:    packets left of its turn; below 0 after a train
- * @spent:   packets sent that @left does not know yet; the requester's owner
+ * @deficit:    packets left of its turn; below 0 after a train
+ * @spent:   packets sent that @deficit does not know yet; the requester's owner
  * @held:    credits by pool
  * @cpu:     where it sent last
  */
-struct pavo_turn {
+struct pavo_drr_queue {
 	struct list_head wait;
 	u8 pool;
 	u8 level;
 	bool touched;
 	bool called;
 	bool scarce;
-	s32 left;
+	s32 deficit;
 	u32 spent;
 	u32 held[PAVO_POOLS];
 	int cpu;
@@ -64,14 +64,14 @@ struct pavo_turn {
 
 /**
  * struct pavo_pool_state - a pool of credits and its line.
- * @line:  queue pairs that wait
+ * @waiting:  queue pairs that wait
  * @limit: credits; 0: as many as needed
  * @used:  credits that queue pairs hold
  * @most:  the most that were ever held at a time
  * @waits: times that a queue pair had to wait for a credit
  */
 struct pavo_pool_state {
-	struct list_head line;
+	struct list_head waiting;
 	u32 limit;
 	u32 used;
 	u32 most;
@@ -79,80 +79,79 @@ struct pavo_pool_state {
 };
 
 /**
- * struct pavo_turns - how an adapter is shared.
+ * struct pavo_drr - how an adapter is shared.
  * @on:      weights differ, or a pool has a limit; else no queue pair waits for another
  * @quantum: packets of a turn of weight 1
  * @weight:  by service level
  * @pool:    by enum pavo_pool
  * @now:     whose turn it is; NULL: none that is known to send
  * @next:    the line that is asked first
- * @turns:   that were given
+ * @drr:   that were given
  */
-struct pavo_turns {
+struct pavo_drr {
 	bool on;
 	u32 quantum;
 	u32 weight[PAVO_LEVELS];
 	struct pavo_pool_state pool[PAVO_POOLS];
-	struct pavo_turn *now;
+	struct pavo_drr_queue *now;
 	u8 next;
-	u64 turns;
+	u64 drr;
 };
 
-/** pavo_turns_init - weights of 1. @sends, @reads: credits, 0: as many as needed. */
-void pavo_turns_init(struct pavo_turns *turns, u32 quantum, u32 sends,
-		     u32 reads);
+/** pavo_drr_init - weights of 1. @sends, @reads: credits, 0: as many as needed. */
+void pavo_drr_init(struct pavo_drr *drr, u32 quantum, u32 sends, u32 reads);
 
-/** pavo_turns_judge - set @on after a change of weights or limits. */
-void pavo_turns_judge(struct pavo_turns *turns);
+/** pavo_drr_enable - set @on after a change of weights or limits. */
+void pavo_drr_enable(struct pavo_drr *drr);
 
-/** pavo_turn_init - a queue pair that waits for nothing, with a turn of weight 1. */
-void pavo_turn_init(struct pavo_turn *turn, u32 quantum);
+/** pavo_drr_queue_init - a queue pair that waits for nothing, with a turn of weight 1. */
+void pavo_drr_queue_init(struct pavo_drr_queue *queue, u32 quantum);
 
 /**
- * pavo_turns_take - ask for leave to send.
- * @turns: of the adapter
- * @turn:  of the queue pair
+ * pavo_drr_take - ask for leave to send.
+ * @drr: of the adapter
+ * @queue:  of the queue pair
  * @pool:  what it needs
  * @want:  packets, or 1 for a read or atomic
  *
  * Return: how many it may send, which hold as many credits; 0: it waits in a line.
  */
-u32 pavo_turns_take(struct pavo_turns *turns, struct pavo_turn *turn,
-		    enum pavo_pool pool, u32 want);
+u32 pavo_drr_take(struct pavo_drr *drr, struct pavo_drr_queue *queue,
+		  enum pavo_pool pool, u32 want);
 
-/** pavo_turns_hold - give back all credits of a pool beyond @count. */
-void pavo_turns_hold(struct pavo_turns *turns, struct pavo_turn *turn,
-		     enum pavo_pool pool, u32 count);
+/** pavo_drr_hold_credits - give back all credits of a pool beyond @count. */
+void pavo_drr_hold_credits(struct pavo_drr *drr, struct pavo_drr_queue *queue,
+			   enum pavo_pool pool, u32 count);
 
 /**
- * pavo_turns_begin - the work of a queue pair runs: if it was called, its turn begins.
- * @turns: of the adapter
- * @turn:  of the queue pair
+ * pavo_drr_begin_round - the work of a queue pair runs: if it was called, its turn begins.
+ * @drr: of the adapter
+ * @queue:  of the queue pair
  *
  * Not before, or packets that are answered at once would keep a CPU with one queue pair, and
  * processes that have more for others could not say so.
  */
-void pavo_turns_begin(struct pavo_turns *turns, struct pavo_turn *turn);
+void pavo_drr_begin_round(struct pavo_drr *drr, struct pavo_drr_queue *queue);
 
-/** pavo_turns_end - the queue pair has no more to send for now, or waits. */
-void pavo_turns_end(struct pavo_turns *turns, struct pavo_turn *turn);
+/** pavo_drr_end_round - the queue pair has no more to send for now, or waits. */
+void pavo_drr_end_round(struct pavo_drr *drr, struct pavo_drr_queue *queue);
 
-/** pavo_turns_leave - forget a queue pair: its place, its turn and its credits. */
-void pavo_turns_leave(struct pavo_turns *turns, struct pavo_turn *turn);
+/** pavo_drr_leave - forget a queue pair: its place, its turn and its credits. */
+void pavo_drr_leave(struct pavo_drr *drr, struct pavo_drr_queue *queue);
 
 /**
- * pavo_turns_next - call the next queue pair.
- * @turns: of the adapter
+ * pavo_drr_next - call the next queue pair.
+ * @drr: of the adapter
  *
  * Return: the queue pair whose work is to run; NULL: another has its turn, or none can go on.
  */
-struct pavo_turn *pavo_turns_next(struct pavo_turns *turns);
+struct pavo_drr_queue *pavo_drr_next(struct pavo_drr *drr);
 
-/** pavo_turns_dismiss - take any queue pair out of its line, to be run; NULL: all are empty. */
-struct pavo_turn *pavo_turns_dismiss(struct pavo_turns *turns);
+/** pavo_drr_dequeue_any - take any queue pair out of its line, to be run; NULL: all are empty. */
+struct pavo_drr_queue *pavo_drr_dequeue_any(struct pavo_drr *drr);
 
-/** pavo_turn_idle - does the queue pair wait for nothing, and hold nothing? */
-bool pavo_turn_idle(const struct pavo_turns *turns,
-		    const struct pavo_turn *turn);
+/** pavo_drr_is_idle - does the queue pair wait for nothing, and hold nothing? */
+bool pavo_drr_is_idle(const struct pavo_drr *drr,
+		      const struct pavo_drr_queue *queue);
 
-#endif /* PAVO_TURNS_H */
+#endif /* PAVO_DRR_H */

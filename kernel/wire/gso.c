@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * train.c - trains: packets of one message in a row, under the headers of one.
+ * gso.c - trains: packets of one message in a row, under the headers of one.
  *
  * A train has the opcode and the headers that its payload would have as one packet of a longer
  * path MTU. The packets of the path MTU that it stands for follow from that. Called by net/,
@@ -59,63 +59,63 @@ static const struct row *find_row(u8 opcode)
 	}
 }
 
-bool pavo_train_may_be(u8 opcode)
+bool pavo_gso_allowed(u8 opcode)
 {
 	return find_row(opcode);
 }
 
-static u8 opcode_of(const struct pavo_pkt *train, u32 i)
+static u8 opcode_of(const struct pavo_pkt *gso, u32 i)
 {
-	const struct row *row = find_row(train->opcode);
-	u8 service = train->opcode & PAVO_SVC_MASK;
+	const struct row *row = find_row(gso->opcode);
+	u8 service = gso->opcode & PAVO_SVC_MASK;
 
-	if (train->npkts == 1 || !row)
-		return train->opcode;
-	if (i == train->npkts - 1)
+	if (gso->npkts == 1 || !row)
+		return gso->opcode;
+	if (i == gso->npkts - 1)
 		return service | row->last;
 	return service | (i ? row->middle : row->first);
 }
 
-unsigned int pavo_train_head(u8 *hdr, const struct pavo_pkt *train, u32 i)
+unsigned int pavo_gso_segment_head(u8 *hdr, const struct pavo_pkt *gso, u32 i)
 {
-	struct pavo_pkt pkt = *train;
-	bool last = i == train->npkts - 1;
+	struct pavo_pkt pkt = *gso;
+	bool last = i == gso->npkts - 1;
 
-	pkt.opcode = opcode_of(train, i);
-	pkt.psn = pavo_psn_add(train->psn, i);
-	pkt.solicited = last && train->solicited;
-	pkt.ack_req = last && train->ack_req;
-	pkt.pad = last ? train->pad : 0;
+	pkt.opcode = opcode_of(gso, i);
+	pkt.psn = pavo_psn_add(gso->psn, i);
+	pkt.solicited = last && gso->solicited;
+	pkt.ack_req = last && gso->ack_req;
+	pkt.pad = last ? gso->pad : 0;
 	return pavo_build(hdr, &pkt);
 }
 
-u32 pavo_train_bytes(const struct pavo_pkt *train, u32 payload)
+u32 pavo_gso_bytes(const struct pavo_pkt *gso, u32 payload)
 {
-	u32 n = train->npkts;
-	u32 bytes = payload + train->pad + n * PAVO_ICRC_LEN;
+	u32 n = gso->npkts;
+	u32 bytes = payload + gso->pad + n * PAVO_ICRC_LEN;
 
 	if (n == 1)
-		return bytes + pavo_op_info(train->opcode)->hdr_len;
-	bytes += pavo_op_info(opcode_of(train, 0))->hdr_len;
+		return bytes + pavo_op_info(gso->opcode)->hdr_len;
+	bytes += pavo_op_info(opcode_of(gso, 0))->hdr_len;
 	if (n > 2)
-		bytes += (n - 2) * pavo_op_info(opcode_of(train, 1))->hdr_len;
-	return bytes + pavo_op_info(opcode_of(train, n - 1))->hdr_len;
+		bytes += (n - 2) * pavo_op_info(opcode_of(gso, 1))->hdr_len;
+	return bytes + pavo_op_info(opcode_of(gso, n - 1))->hdr_len;
 }
 
 /* ------------------------------------------------ trains made of packets that came */
 
-bool pavo_train_grows(const struct pavo_pkt *train)
+bool pavo_gso_may_grow(const struct pavo_pkt *gso)
 {
-	if (train->pad || train->ack_req || train->solicited)
+	if (gso->pad || gso->ack_req || gso->solicited)
 		return false;
-	switch (train->opcode & PAVO_SVC_MASK) {
+	switch (gso->opcode & PAVO_SVC_MASK) {
 	case PAVO_SVC_RC:
 	case PAVO_SVC_XRC:
 		break;
 	default: /* the receiver judges each packet of the other services by itself */
 		return false;
 	}
-	switch (train->opcode & ~PAVO_SVC_MASK) {
+	switch (gso->opcode & ~PAVO_SVC_MASK) {
 	case PAVO_OP_SEND_FIRST:
 	case PAVO_OP_SEND_MIDDLE:
 	case PAVO_OP_WRITE_FIRST:
@@ -130,7 +130,7 @@ bool pavo_train_grows(const struct pavo_pkt *train)
 
 /* Operation of a train when a packet joins. */
 struct joint {
-	u8 train;
+	u8 gso;
 	u8 next;
 	u8 both;
 };
@@ -162,14 +162,15 @@ static const struct joint *find_joint(u8 opcode, u8 next)
 	const struct joint *joint;
 
 	for (joint = joints; joint < end; joint++)
-		if (joint->train == (opcode & 0x1f) &&
+		if (joint->gso == (opcode & 0x1f) &&
 		    joint->next == (next & 0x1f))
 			return joint;
 	return NULL;
 }
 
 /* Are they for the same receiver, with the same marks? */
-static bool is_alike(const struct pavo_pkt *a, const struct pavo_pkt *b)
+static bool has_same_receiver(const struct pavo_pkt *a,
+			      const struct pavo_pkt *b)
 {
 	if ((a->opcode ^ b->opcode) & PAVO_SVC_MASK || a->dqpn != b->dqpn ||
 	    a->pkey != b->pkey || a->fecn != b->fecn || a->becn != b->becn)
@@ -177,42 +178,42 @@ static bool is_alike(const struct pavo_pkt *a, const struct pavo_pkt *b)
 	return !(b->info->flags & PAVO_OPF_XRCETH) || a->srqn == b->srqn;
 }
 
-bool pavo_train_join(struct pavo_pkt *train, u32 unit,
+bool pavo_gso_append(struct pavo_pkt *gso, u32 unit,
 		     const struct pavo_pkt *next)
 {
 	const bool last = next->info->flags & PAVO_OPF_LAST;
 	const struct joint *joint;
 
-	if (!pavo_train_grows(train) || !is_alike(train, next) ||
-	    next->psn != pavo_psn_add(train->psn, train->npkts) ||
-	    train->payload != train->npkts * unit || !next->payload ||
+	if (!pavo_gso_may_grow(gso) || !has_same_receiver(gso, next) ||
+	    next->psn != pavo_psn_add(gso->psn, gso->npkts) ||
+	    gso->payload != gso->npkts * unit || !next->payload ||
 	    next->payload > unit ||
 	    (!last && (next->payload < unit || next->pad)))
 		return false;
-	joint = find_joint(train->opcode, next->opcode);
+	joint = find_joint(gso->opcode, next->opcode);
 	if (!joint)
 		return false;
-	train->opcode = (train->opcode & PAVO_SVC_MASK) | joint->both;
-	train->info = pavo_op_info(train->opcode);
-	train->solicited = next->solicited;
-	train->ack_req = next->ack_req;
-	train->pad = next->pad;
-	train->payload += next->payload;
-	train->npkts++;
+	gso->opcode = (gso->opcode & PAVO_SVC_MASK) | joint->both;
+	gso->info = pavo_op_info(gso->opcode);
+	gso->solicited = next->solicited;
+	gso->ack_req = next->ack_req;
+	gso->pad = next->pad;
+	gso->payload += next->payload;
+	gso->npkts++;
 	return true;
 }
 
-void pavo_train_skip(struct pavo_pkt *train, u32 unit, u32 n)
+void pavo_gso_skip(struct pavo_pkt *gso, u32 unit, u32 n)
 {
-	const struct row *row = find_row(train->opcode);
-	u8 service = train->opcode & PAVO_SVC_MASK;
+	const struct row *row = find_row(gso->opcode);
+	u8 service = gso->opcode & PAVO_SVC_MASK;
 
 	/* The rest has the opcode of a train without its first packet. */
-	train->opcode =
+	gso->opcode =
 		service |
-		(train->info->flags & PAVO_OPF_LAST ? row->last : row->middle);
-	train->info = pavo_op_info(train->opcode);
-	train->psn = pavo_psn_add(train->psn, n);
-	train->npkts -= n;
-	train->payload -= n * unit;
+		(gso->info->flags & PAVO_OPF_LAST ? row->last : row->middle);
+	gso->info = pavo_op_info(gso->opcode);
+	gso->psn = pavo_psn_add(gso->psn, n);
+	gso->npkts -= n;
+	gso->payload -= n * unit;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * reached.h - shows a fuzzer (selftests/callfuzz) which code packets and workers reach, as
+ * kcov.h - shows a fuzzer (selftests/callfuzz) which code packets and workers reach, as
  * KCOV shows it for system calls. Does nothing on kernels without KCOV.
  *
  * Put begin and end around the body of a function that the network stack or a worker calls,
  * and never one pair inside another.
  */
-#ifndef PAVO_REACHED_H
-#define PAVO_REACHED_H
+#ifndef PAVO_KCOV_H
+#define PAVO_KCOV_H
 
 #include <linux/kcov.h>
 #include <linux/preempt.h>
@@ -17,7 +17,7 @@
 #define PAVO_KCOV_ID 0x7061
 
 /* Begin, but not in a system call of a process: there KCOV runs already, or is not wanted. */
-static inline bool pavo_reached_begin(void)
+static inline bool pavo_kcov_begin(void)
 {
 	const bool seen = IS_ENABLED(CONFIG_KCOV) &&
 			  (in_serving_softirq() ||
@@ -28,10 +28,10 @@ static inline bool pavo_reached_begin(void)
 	return seen;
 }
 
-static inline void pavo_reached_end(bool seen)
+static inline void pavo_kcov_end(bool seen)
 {
 	if (seen)
 		kcov_remote_stop();
 }
 
-#endif /* PAVO_REACHED_H */
+#endif /* PAVO_KCOV_H */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * inside.c - packets that stay inside a network namespace: they go from the sending to the
+ * loopback.c - packets that stay inside a network namespace: they go from the sending to the
  * receiving adapter without the network stack, as hardware loops them back.
  *
  * The sender's CPU has the receiver execute them, after the sender let go of its side: on one CPU a
@@ -48,10 +48,10 @@
  * @work:     goes on with it then
  * @cpu:      its CPU
  */
-struct inside {
+struct loopback {
 	struct sk_buff_head queue;
 	u32 bytes;
-	u32 shares[PAVO_INSIDE_SHARES];
+	u32 shares[PAVO_LOOPBACK_SHARES];
 	u32 sent;
 	u32 executed;
 	struct pavo_budget budget;
@@ -62,26 +62,26 @@ struct inside {
 };
 
 /* A note of the queue to a packet, in its cb. */
-struct inside_note {
+struct loopback_note {
 	u32 bytes;
 	u8 share;
 };
 
-static DEFINE_PER_CPU(struct inside, insides);
-static struct workqueue_struct *inside_wq;
+static DEFINE_PER_CPU(struct loopback, insides);
+static struct workqueue_struct *loopback_wq;
 /* Constant while the module is loaded. */
 static void (*execute)(struct sk_buff *skb);
 
-static struct inside_note *note_of(struct sk_buff *skb)
+static struct loopback_note *note_of(struct sk_buff *skb)
 {
-	BUILD_BUG_ON(sizeof(struct inside_note) > sizeof(skb->cb));
-	return (struct inside_note *)skb->cb;
+	BUILD_BUG_ON(sizeof(struct loopback_note) > sizeof(skb->cb));
+	return (struct loopback_note *)skb->cb;
 }
 
-int pavo_inside_send(struct sk_buff *skb, u8 share)
+int pavo_loopback_send(struct sk_buff *skb, u8 share)
 {
-	struct inside *in = this_cpu_ptr(&insides);
-	struct inside_note *note = note_of(skb);
+	struct loopback *in = this_cpu_ptr(&insides);
+	struct loopback_note *note = note_of(skb);
 
 	if (unlikely(in->shares[share] >= SHARE_BYTES ||
 		     in->bytes >= QUEUE_BYTES)) {
@@ -97,10 +97,10 @@ int pavo_inside_send(struct sk_buff *skb, u8 share)
 	return 0;
 }
 
-static struct sk_buff *take_packet(struct inside *in)
+static struct sk_buff *take_packet(struct loopback *in)
 {
 	struct sk_buff *skb = __skb_dequeue(&in->queue);
-	const struct inside_note *note;
+	const struct loopback_note *note;
 
 	if (!skb)
 		return NULL;
@@ -134,17 +134,17 @@ static bool is_process(void)
  * Let the work go on, on the CPU of the queue. A process goes on itself, so the work waits a tick:
  * two tasks in turn would cost more.
  */
-static void leave_rest(struct inside *in)
+static void leave_rest(struct loopback *in)
 {
 	bool own = is_process() && !(current->flags & PF_KTHREAD);
 
 	in->left = true;
-	pavo_budget_end(PAVO_LOOP_INSIDE, &in->budget);
-	queue_delayed_work_on(in->cpu, inside_wq, &in->work, own);
+	pavo_budget_end(PAVO_LOOP_LOOPBACK, &in->budget);
+	queue_delayed_work_on(in->cpu, loopback_wq, &in->work, own);
 }
 
 /* Execute packets of this CPU's queue, until it is empty or the slice is used up. BH disabled. */
-static void execute_slice(struct inside *in)
+static void execute_slice(struct loopback *in)
 {
 	struct sk_buff *skb;
 
@@ -167,9 +167,9 @@ static void execute_slice(struct inside *in)
 		leave_rest(in);
 }
 
-bool pavo_inside_deliver(const struct pavo_budget *left)
+bool pavo_loopback_deliver(const struct pavo_budget *left)
 {
-	struct inside *in = this_cpu_ptr(&insides);
+	struct loopback *in = this_cpu_ptr(&insides);
 
 	if (in->busy) {
 		pavo_budget_spend(&in->budget,
@@ -185,10 +185,10 @@ bool pavo_inside_deliver(const struct pavo_budget *left)
 	return !in->left;
 }
 
-void pavo_inside_go_on(void)
+void pavo_loopback_continue(void)
 {
 	unsigned int slices = OWN_SLICES;
-	struct inside *in;
+	struct loopback *in;
 	bool left;
 
 	if (likely(!raw_cpu_read(insides.left)))
@@ -201,22 +201,22 @@ void pavo_inside_go_on(void)
 			execute_slice(in);
 		left = in->left && --slices && !signal_pending(current);
 		if (in->left && !left)
-			mod_delayed_work_on(in->cpu, inside_wq, &in->work, 0);
+			mod_delayed_work_on(in->cpu, loopback_wq, &in->work, 0);
 		local_bh_enable();
 	} while (left);
 }
 
-struct pavo_inside_mark pavo_inside_mark(void)
+struct pavo_loopback_mark pavo_loopback_mark(void)
 {
-	return (struct pavo_inside_mark){
+	return (struct pavo_loopback_mark){
 		.cpu = smp_processor_id(),
 		.sent = this_cpu_read(insides.sent),
 	};
 }
 
-bool pavo_inside_behind(const struct pavo_inside_mark *mark)
+bool pavo_loopback_is_behind(const struct pavo_loopback_mark *mark)
 {
-	const struct inside *in;
+	const struct loopback *in;
 
 	if (likely(mark->cpu == smp_processor_id()))
 		return false;
@@ -225,10 +225,10 @@ bool pavo_inside_behind(const struct pavo_inside_mark *mark)
 }
 
 /* Put the packets of a CPU that is offline behind those of this one. Hotplug is locked. */
-static void take_over(struct inside *from)
+static void take_over(struct loopback *from)
 {
 	struct sk_buff *skb;
-	struct inside *in;
+	struct loopback *in;
 
 	local_bh_disable();
 	in = this_cpu_ptr(&insides);
@@ -241,14 +241,14 @@ static void take_over(struct inside *from)
 	WRITE_ONCE(from->executed, from->sent);
 	from->left = false;
 	in->left = true;
-	mod_delayed_work_on(in->cpu, inside_wq, &in->work, 0);
+	mod_delayed_work_on(in->cpu, loopback_wq, &in->work, 0);
 	local_bh_enable();
 }
 
 /* Execute a slice. The kernel lets other tasks run between two works. */
-static void run_inside_work(struct work_struct *work)
+static void run_loopback_work(struct work_struct *work)
 {
-	struct inside *in = container_of(work, struct inside, work.work);
+	struct loopback *in = container_of(work, struct loopback, work.work);
 	bool here;
 
 	local_bh_disable();
@@ -260,32 +260,32 @@ static void run_inside_work(struct work_struct *work)
 		return;
 	cpus_read_lock();
 	if (cpu_online(in->cpu))
-		mod_delayed_work_on(in->cpu, inside_wq, &in->work, 0);
+		mod_delayed_work_on(in->cpu, loopback_wq, &in->work, 0);
 	else
 		take_over(in);
 	cpus_read_unlock();
 }
 
-int pavo_inside_init(void (*inside)(struct sk_buff *skb))
+int pavo_loopback_init(void (*loopback)(struct sk_buff *skb))
 {
-	struct inside *in;
+	struct loopback *in;
 	int cpu;
 
-	inside_wq = alloc_workqueue("pavo_inside",
-				    WQ_MEM_RECLAIM | PAVO_WQ_PERCPU, 0);
-	if (!inside_wq)
+	loopback_wq = alloc_workqueue("pavo_inside",
+				      WQ_MEM_RECLAIM | PAVO_WQ_PERCPU, 0);
+	if (!loopback_wq)
 		return -ENOMEM;
-	execute = inside;
+	execute = loopback;
 	for_each_possible_cpu(cpu) {
 		in = per_cpu_ptr(&insides, cpu);
 		__skb_queue_head_init(&in->queue);
-		INIT_DELAYED_WORK(&in->work, run_inside_work);
+		INIT_DELAYED_WORK(&in->work, run_loopback_work);
 		in->cpu = cpu;
 	}
 	return 0;
 }
 
-void pavo_inside_exit(void)
+void pavo_loopback_exit(void)
 {
 	int cpu;
 
@@ -293,5 +293,5 @@ void pavo_inside_exit(void)
 	for_each_possible_cpu(cpu)
 		flush_delayed_work(&per_cpu_ptr(&insides, cpu)->work);
 	/* Works that go on are waited for, too. */
-	destroy_workqueue(inside_wq);
+	destroy_workqueue(loopback_wq);
 }

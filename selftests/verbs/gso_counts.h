@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* trains.h - the trains that adapters of this machine have made. */
+/* gso_counts.h - the trains that adapters of this machine have made. */
 #pragma once
 
 #include <fstream>

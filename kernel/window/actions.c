@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * deeds.c - RDMA between windows: carries out what the operation of an rCxt says (operation.h).
+ * actions.c - RDMA between windows: carries out what the operation of an rCxt says (operation.h).
  *
  * Called with the rCxt locked. So a cancel or a higher tid, which takes the lock, finds no byte
  * of a packet on its way to memory. Other CPUs place packets of other rCxts at the same time.
@@ -13,33 +13,34 @@
 
 void pavo_rdma_count(struct pavo_dev *dev, u32 counts)
 {
-	if (counts & PAVO_STEP_TX_DROP_NODE)
+	if (counts & PAVO_TRANSITION_TX_DROP_NODE)
 		pavo_count(dev, tx_drop_node);
-	if (counts & PAVO_STEP_RX_DROP_RCXT_BUSY)
+	if (counts & PAVO_TRANSITION_RX_DROP_RCXT_BUSY)
 		pavo_count(dev, rx_drop_rcxt_busy);
-	if (counts & PAVO_STEP_RX_DROP_TID)
+	if (counts & PAVO_TRANSITION_RX_DROP_TID)
 		pavo_count(dev, rx_drop_tid);
-	if (counts & PAVO_STEP_RX_DROP_TOO_LONG)
+	if (counts & PAVO_TRANSITION_RX_DROP_TOO_LONG)
 		pavo_count(dev, rx_drop_too_long);
-	if (counts & PAVO_STEP_RX_DROP_RDMA_AGAIN)
+	if (counts & PAVO_TRANSITION_RX_DROP_RDMA_AGAIN)
 		pavo_count(dev, rx_drop_rdma_again);
-	if (counts & PAVO_STEP_RX_DROP_RDMA_FAR)
+	if (counts & PAVO_TRANSITION_RX_DROP_RDMA_FAR)
 		pavo_count(dev, rx_drop_rdma_far);
-	if (counts & PAVO_STEP_RX_DROP_RDMA_LENGTH)
+	if (counts & PAVO_TRANSITION_RX_DROP_RDMA_LENGTH)
 		pavo_count(dev, rx_drop_rdma_length);
-	if (counts & PAVO_STEP_RX_DROP_RDMA_PVO)
+	if (counts & PAVO_TRANSITION_RX_DROP_RDMA_PVO)
 		pavo_count(dev, rx_drop_rdma_pvo);
-	if (counts & PAVO_STEP_RX_DROP_RDMA_INVALID)
+	if (counts & PAVO_TRANSITION_RX_DROP_RDMA_INVALID)
 		pavo_count(dev, rx_drop_rdma_invalid);
-	if (counts & PAVO_STEP_RX_RDMA_PACKETS)
+	if (counts & PAVO_TRANSITION_RX_RDMA_PACKETS)
 		pavo_count(dev, rx_rdma_packets);
-	if (counts & PAVO_STEP_RDMA_DONE)
+	if (counts & PAVO_TRANSITION_RDMA_DONE)
 		pavo_count(dev, rdma_done);
-	if (counts & PAVO_STEP_RDMA_REPEATS)
+	if (counts & PAVO_TRANSITION_RDMA_REPEATS)
 		pavo_count(dev, rdma_repeats);
 }
 
-static void unqueue(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt)
+static void unqueue_rcxt(struct pavo_fifo_window *window,
+			 struct pavo_rcxt *rcxt)
 {
 	spin_lock(&window->lock);
 	list_del_init(&rcxt->queued);
@@ -54,7 +55,7 @@ static void mark_frame(struct pavo_fifo_window *window, u32 number,
 
 	/* The process may use the FIFO slot again when it sees the state. */
 	smp_store_release(&hdr->state, state);
-	pavo_fifo_tell(&window->send);
+	pavo_fifo_notify(&window->send);
 }
 
 /* A request of the window's process named memory that is not its job's. */
@@ -68,22 +69,22 @@ static void kill_window(struct pavo_fifo_window *window, u32 rcxt)
 }
 
 static void do_effects(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
-		       const struct pavo_step *step)
+		       const struct pavo_transition *tr)
 {
-	if (step->counts)
-		pavo_rdma_count(window->dev, step->counts);
-	if (step->effects & PAVO_EFFECT_UNQUEUE)
-		unqueue(window, rcxt);
-	if (step->effects & PAVO_EFFECT_MARK)
-		mark_frame(window, rcxt->op.frame, step->mark);
-	if (step->effects & PAVO_EFFECT_KILL)
+	if (tr->counts)
+		pavo_rdma_count(window->dev, tr->counts);
+	if (tr->effects & PAVO_EFFECT_UNQUEUE)
+		unqueue_rcxt(window, rcxt);
+	if (tr->effects & PAVO_EFFECT_MARK)
+		mark_frame(window, rcxt->op.frame, tr->mark);
+	if (tr->effects & PAVO_EFFECT_KILL)
 		kill_window(window, rcxt->op.id);
 }
 
 /* ------------------------------------------------------------------ deeds */
 
 /* Let the rCxt have its turns. False: the window has ended. */
-static bool queue(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt)
+static bool queue_rcxt(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt)
 {
 	bool open;
 
@@ -102,7 +103,8 @@ static bool queue(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt)
  * Check the first and the last byte only: a buffer is mapped as a whole. Memory that a process
  * unmaps later is noticed when it is touched.
  */
-static bool mapped(const struct pavo_fifo_window *window, u64 pvo, u32 length)
+static bool is_mapped(const struct pavo_fifo_window *window, u64 pvo,
+		      u32 length)
 {
 	return !length || (!pavo_job_check(window->job, pvo, 1) &&
 			   !pavo_job_check(window->job, pvo + length - 1, 1));
@@ -111,9 +113,9 @@ static bool mapped(const struct pavo_fifo_window *window, u64 pvo, u32 length)
 /* Tell this end's process that its operation is over. False: the FIFO is full. */
 static bool put_done(struct pavo_fifo_window *window,
 		     const struct pavo_operation *op,
-		     const struct pavo_step *step)
+		     const struct pavo_transition *tr)
 {
-	const struct pavo_rdma_done done = pavo_operation_done_frame(op, step);
+	const struct pavo_rdma_done done = pavo_operation_done_frame(op, tr);
 	const struct pavo_put put = {
 		.type = PAVO_FRAME_RDMA_DONE,
 		.node = op->peer.node,
@@ -128,10 +130,10 @@ static bool put_done(struct pavo_fifo_window *window,
 /* Put the data into a frame of the FIFO. False: the FIFO is full. */
 static bool put_piece(struct pavo_fifo_window *window,
 		      const struct pavo_operation *op,
-		      const struct pavo_step *step, const struct pavo_rx *rx)
+		      const struct pavo_transition *tr,
+		      const struct pavo_rx *rx)
 {
-	const struct pavo_rdma_piece piece =
-		pavo_operation_piece_frame(op, step);
+	const struct pavo_rdma_piece piece = pavo_operation_piece_frame(op, tr);
 	const struct pavo_put put = {
 		.type = PAVO_FRAME_RDMA_PIECE,
 		.node = op->peer.node,
@@ -146,14 +148,13 @@ static bool put_piece(struct pavo_fifo_window *window,
 
 /* Ask the process to send the data of a read. False: its FIFO is full. */
 static bool put_request(struct pavo_fifo_window *window,
-			const struct pavo_step *step)
+			const struct pavo_transition *tr)
 {
-	const struct pavo_rdma_request request =
-		pavo_operation_read_frame(step);
+	const struct pavo_rdma_request request = pavo_operation_read_frame(tr);
 	const struct pavo_put put = {
 		.type = PAVO_FRAME_RDMA_READ,
-		.node = step->pkt->src_node,
-		.window = step->pkt->src_window,
+		.node = tr->pkt->src_node,
+		.window = tr->pkt->src_window,
 		.head = &request,
 		.head_len = sizeof(request),
 	};
@@ -161,51 +162,52 @@ static bool put_request(struct pavo_fifo_window *window,
 	return pavo_window_put(window, &put);
 }
 
-/* Do the deed of @step. Return: its outcome, see enum pavo_deed. */
-static u32 do_deed(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
-		   const struct pavo_step *step, const struct pavo_rx *rx)
+/* Do the deed of @tr. Return: its outcome, see enum pavo_action. */
+static u32 do_action(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
+		     const struct pavo_transition *tr, const struct pavo_rx *rx)
 {
-	switch (step->deed) {
-	case PAVO_DEED_PLACE:
-		return pavo_job_from_skb(window->job, step->pkt->rdma.pvo,
+	switch (tr->action) {
+	case PAVO_ACTION_PLACE:
+		return pavo_job_from_skb(window->job, tr->pkt->rdma.pvo,
 					 rx->skb, rx->payload,
-					 step->pkt->payload);
-	case PAVO_DEED_PIECE:
-		return !put_piece(window, &rcxt->op, step, rx);
-	case PAVO_DEED_ASK:
-		return !put_request(window, step);
-	case PAVO_DEED_TELL:
-		return !put_done(window, &rcxt->op, step);
-	case PAVO_DEED_WAY:
-		return !pavo_window_knows(window, step->pkt->src_node);
-	case PAVO_DEED_MAPPED:
-		return !mapped(window, step->pvo, step->length);
-	case PAVO_DEED_QUEUE:
-		return !queue(window, rcxt);
-	case PAVO_DEED_NONE:
+					 tr->pkt->payload);
+	case PAVO_ACTION_PUT_PIECE:
+		return !put_piece(window, &rcxt->op, tr, rx);
+	case PAVO_ACTION_PUT_READ:
+		return !put_request(window, tr);
+	case PAVO_ACTION_PUT_DONE:
+		return !put_done(window, &rcxt->op, tr);
+	case PAVO_ACTION_FIND_ROUTE:
+		return !pavo_window_knows(window, tr->pkt->src_node);
+	case PAVO_ACTION_CHECK_MAPPED:
+		return !is_mapped(window, tr->pvo, tr->length);
+	case PAVO_ACTION_QUEUE:
+		return !queue_rcxt(window, rcxt);
+	case PAVO_ACTION_NONE:
 		break;
 	}
 	return 0;
 }
 
 void pavo_rdma_carry_out(struct pavo_fifo_window *window,
-			 struct pavo_rcxt *rcxt, struct pavo_step *step,
+			 struct pavo_rcxt *rcxt, struct pavo_transition *tr,
 			 const struct pavo_rx *rx)
 {
 	lockdep_assert_held(&rcxt->lock);
-	do_effects(window, rcxt, step);
+	do_effects(window, rcxt, tr);
 	/* Ends: no step comes to a deed twice, and there are few. */
-	while (step->deed) {
-		pavo_step_on(&rcxt->op, step, do_deed(window, rcxt, step, rx));
-		do_effects(window, rcxt, step);
+	while (tr->action) {
+		pavo_transition_continue(&rcxt->op, tr,
+					 do_action(window, rcxt, tr, rx));
+		do_effects(window, rcxt, tr);
 	}
 }
 
 void pavo_rdma_end(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 		   enum pavo_frame_state state)
 {
-	struct pavo_step step = {};
+	struct pavo_transition tr = {};
 
-	pavo_operation_end(&rcxt->op, state, &step);
-	pavo_rdma_carry_out(window, rcxt, &step, NULL);
+	pavo_operation_end(&rcxt->op, state, &tr);
+	pavo_rdma_carry_out(window, rcxt, &tr, NULL);
 }

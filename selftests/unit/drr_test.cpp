@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * turns_test.cpp - turns and credits: shares by weight, credits that are never more than there
+ * drr_test.cpp - turns and credits: shares by weight, credits that are never more than there
  * are, and none that waits for ever, against an adapter that is played here.
  */
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 #include "random.h"
 
 extern "C" {
-#include "turns.h"
+#include "drr.h"
 }
 
 namespace {
@@ -21,7 +21,7 @@ constexpr uint32_t quantum = 32;
 
 /* A queue pair that always has something to send; what it sent waits for an answer. */
 struct Sender {
-	pavo_turn turn;
+	pavo_drr_queue queue;
 	pavo_pool pool = PAVO_POOL_SENDS;
 	uint8_t level = 0;
 	uint32_t cwnd = 128;
@@ -34,58 +34,57 @@ class Adapter {
 public:
 	Adapter(uint32_t sends, uint32_t reads, size_t count) : senders(count)
 	{
-		pavo_turns_init(&turns, quantum, sends, reads);
+		pavo_drr_init(&drr, quantum, sends, reads);
 		for (Sender &sender : senders)
-			pavo_turn_init(&sender.turn, quantum);
+			pavo_drr_queue_init(&sender.queue, quantum);
 	}
 
-	Sender *of(pavo_turn *turn)
+	Sender *of(pavo_drr_queue *queue)
 	{
 		for (Sender &sender : senders)
-			if (&sender.turn == turn)
+			if (&sender.queue == queue)
 				return &sender;
 		return nullptr;
 	}
 
 	void call_next()
 	{
-		pavo_turn *turn = pavo_turns_next(&turns);
+		pavo_drr_queue *queue = pavo_drr_next(&drr);
 
-		if (turn)
-			of(turn)->called = true;
+		if (queue)
+			of(queue)->called = true;
 	}
 
-	/* As transmit.c and turn.c do it. */
+	/* As transmit.c and drr_queue.c do it. */
 	void visit(Sender &sender, uint32_t train)
 	{
 		uint32_t n;
 
 		settle(sender);
 		while (sender.in_flight < sender.cwnd) {
-			sender.turn.level = sender.level;
+			sender.queue.level = sender.level;
 			n = std::min(train, sender.cwnd - sender.in_flight);
-			n = pavo_turns_take(&turns, &sender.turn, sender.pool,
-					    n);
+			n = pavo_drr_take(&drr, &sender.queue, sender.pool, n);
 			if (!n) {
 				call_next();
 				break;
 			}
-			sender.turn.spent += n;
+			sender.queue.spent += n;
 			sender.sent += n;
 			sender.in_flight += n;
 			check();
 		}
 		settle(sender);
-		pavo_turns_end(&turns, &sender.turn);
+		pavo_drr_end_round(&drr, &sender.queue);
 		call_next();
 	}
 
 	void settle(Sender &sender)
 	{
 		for (pavo_pool pool : {PAVO_POOL_SENDS, PAVO_POOL_READS})
-			pavo_turns_hold(&turns, &sender.turn, pool,
-					pool == sender.pool ? sender.in_flight :
-							      0);
+			pavo_drr_hold_credits(
+				&drr, &sender.queue, pool,
+				pool == sender.pool ? sender.in_flight : 0);
 		check();
 	}
 
@@ -106,7 +105,7 @@ public:
 			Sender &next = *called[random.below(called.size())];
 
 			next.called = false;
-			pavo_turns_begin(&turns, &next.turn);
+			pavo_drr_begin_round(&drr, &next.queue);
 			visit(next, train);
 			return true;
 		}
@@ -119,11 +118,11 @@ public:
 	void check() const
 	{
 		for (int pool = 0; pool < PAVO_POOLS; pool++) {
-			const pavo_pool_state &state = turns.pool[pool];
+			const pavo_pool_state &state = drr.pool[pool];
 			uint64_t held = 0;
 
 			for (const Sender &sender : senders)
-				held += sender.turn.held[pool];
+				held += sender.queue.held[pool];
 			ASSERT_EQ(state.used, held);
 			ASSERT_LE(state.used, state.most);
 			if (state.limit) {
@@ -132,145 +131,149 @@ public:
 		}
 	}
 
-	pavo_turns turns;
+	pavo_drr drr;
 	std::vector<Sender> senders;
 };
 
 TEST(Turns, AreOffWhileWeightsAreEqualAndCreditsUnlimited)
 {
 	Adapter adapter(0, 0, 1);
-	pavo_turn &turn = adapter.senders[0].turn;
+	pavo_drr_queue &queue = adapter.senders[0].queue;
 
-	EXPECT_FALSE(adapter.turns.on);
+	EXPECT_FALSE(adapter.drr.on);
 	for (int i = 0; i < 1000; i++)
-		EXPECT_EQ(pavo_turns_take(&adapter.turns, &turn,
-					  PAVO_POOL_SENDS, 32),
+		EXPECT_EQ(pavo_drr_take(&adapter.drr, &queue, PAVO_POOL_SENDS,
+					32),
 			  32u);
-	EXPECT_EQ(turn.held[PAVO_POOL_SENDS], 0u);
-	adapter.turns.weight[3] = 2;
-	pavo_turns_judge(&adapter.turns);
-	EXPECT_TRUE(adapter.turns.on);
-	std::fill_n(adapter.turns.weight, PAVO_LEVELS, 2);
-	pavo_turns_judge(&adapter.turns);
-	EXPECT_FALSE(adapter.turns.on);
-	adapter.turns.pool[PAVO_POOL_READS].limit = 1;
-	pavo_turns_judge(&adapter.turns);
-	EXPECT_TRUE(adapter.turns.on);
+	EXPECT_EQ(queue.held[PAVO_POOL_SENDS], 0u);
+	adapter.drr.weight[3] = 2;
+	pavo_drr_enable(&adapter.drr);
+	EXPECT_TRUE(adapter.drr.on);
+	std::fill_n(adapter.drr.weight, PAVO_LEVELS, 2);
+	pavo_drr_enable(&adapter.drr);
+	EXPECT_FALSE(adapter.drr.on);
+	adapter.drr.pool[PAVO_POOL_READS].limit = 1;
+	pavo_drr_enable(&adapter.drr);
+	EXPECT_TRUE(adapter.drr.on);
 }
 
 TEST(Turns, OneThatHasSentItsTurnWaitsForTheNext)
 {
 	Adapter adapter(0, 0, 2);
-	pavo_turns *turns = &adapter.turns;
-	pavo_turn *a = &adapter.senders[0].turn, *b = &adapter.senders[1].turn;
+	pavo_drr *drr = &adapter.drr;
+	pavo_drr_queue *a = &adapter.senders[0].queue,
+		       *b = &adapter.senders[1].queue;
 
-	turns->weight[1] = 3;
-	pavo_turns_judge(turns);
+	drr->weight[1] = 3;
+	pavo_drr_enable(drr);
 	b->level = 1;
-	EXPECT_EQ(pavo_turns_take(turns, a, PAVO_POOL_SENDS, 20), 20u);
+	EXPECT_EQ(pavo_drr_take(drr, a, PAVO_POOL_SENDS, 20), 20u);
 	a->spent = 40; /* a train may be longer than what is left */
-	EXPECT_EQ(pavo_turns_take(turns, a, PAVO_POOL_SENDS, 20), 0u);
-	EXPECT_EQ(pavo_turns_next(turns), a);
+	EXPECT_EQ(pavo_drr_take(drr, a, PAVO_POOL_SENDS, 20), 0u);
+	EXPECT_EQ(pavo_drr_next(drr), a);
 	/* It is called, and has to come. */
-	EXPECT_EQ(pavo_turns_take(turns, a, PAVO_POOL_SENDS, 20), 0u);
-	pavo_turns_end(turns, a);
-	EXPECT_EQ(pavo_turns_next(turns), nullptr);
-	pavo_turns_begin(turns, a);
-	EXPECT_EQ(a->left, 24);
+	EXPECT_EQ(pavo_drr_take(drr, a, PAVO_POOL_SENDS, 20), 0u);
+	pavo_drr_end_round(drr, a);
+	EXPECT_EQ(pavo_drr_next(drr), nullptr);
+	pavo_drr_begin_round(drr, a);
+	EXPECT_EQ(a->deficit, 24);
 	/* It has its turn, so no other is called. */
 	b->spent = 32;
-	EXPECT_EQ(pavo_turns_take(turns, b, PAVO_POOL_SENDS, 1), 0u);
-	EXPECT_EQ(pavo_turns_next(turns), nullptr);
-	pavo_turns_end(turns, a);
-	EXPECT_EQ(pavo_turns_next(turns), b);
-	pavo_turns_begin(turns, b);
-	EXPECT_EQ(b->left, 96);
-	pavo_turns_begin(turns, b);
-	EXPECT_EQ(b->left, 96);
+	EXPECT_EQ(pavo_drr_take(drr, b, PAVO_POOL_SENDS, 1), 0u);
+	EXPECT_EQ(pavo_drr_next(drr), nullptr);
+	pavo_drr_end_round(drr, a);
+	EXPECT_EQ(pavo_drr_next(drr), b);
+	pavo_drr_begin_round(drr, b);
+	EXPECT_EQ(b->deficit, 96);
+	pavo_drr_begin_round(drr, b);
+	EXPECT_EQ(b->deficit, 96);
 }
 
 TEST(Turns, OneThatLeavesHandsItsTurnOn)
 {
 	Adapter adapter(0, 4, 3);
-	pavo_turns *turns = &adapter.turns;
-	pavo_turn *a = &adapter.senders[0].turn, *b = &adapter.senders[1].turn;
+	pavo_drr *drr = &adapter.drr;
+	pavo_drr_queue *a = &adapter.senders[0].queue,
+		       *b = &adapter.senders[1].queue;
 
-	EXPECT_EQ(pavo_turns_take(turns, a, PAVO_POOL_READS, 8), 4u);
-	EXPECT_EQ(pavo_turns_take(turns, b, PAVO_POOL_READS, 1), 0u);
-	EXPECT_EQ(pavo_turns_next(turns), nullptr);
-	EXPECT_FALSE(pavo_turn_idle(turns, a));
-	EXPECT_FALSE(pavo_turn_idle(turns, b));
-	pavo_turns_leave(turns, a);
-	EXPECT_TRUE(pavo_turn_idle(turns, a));
-	EXPECT_EQ(pavo_turns_next(turns), b);
-	EXPECT_EQ(turns->now, b);
-	pavo_turns_leave(turns, b);
-	EXPECT_EQ(turns->now, nullptr);
-	EXPECT_EQ(turns->pool[PAVO_POOL_READS].used, 0u);
-	EXPECT_EQ(turns->pool[PAVO_POOL_READS].most, 4u);
+	EXPECT_EQ(pavo_drr_take(drr, a, PAVO_POOL_READS, 8), 4u);
+	EXPECT_EQ(pavo_drr_take(drr, b, PAVO_POOL_READS, 1), 0u);
+	EXPECT_EQ(pavo_drr_next(drr), nullptr);
+	EXPECT_FALSE(pavo_drr_is_idle(drr, a));
+	EXPECT_FALSE(pavo_drr_is_idle(drr, b));
+	pavo_drr_leave(drr, a);
+	EXPECT_TRUE(pavo_drr_is_idle(drr, a));
+	EXPECT_EQ(pavo_drr_next(drr), b);
+	EXPECT_EQ(drr->now, b);
+	pavo_drr_leave(drr, b);
+	EXPECT_EQ(drr->now, nullptr);
+	EXPECT_EQ(drr->pool[PAVO_POOL_READS].used, 0u);
+	EXPECT_EQ(drr->pool[PAVO_POOL_READS].most, 4u);
 }
 
 TEST(Turns, CreditsGoToThoseThatWaitBeforeTheirLastHolder)
 {
 	Adapter adapter(4, 0, 2);
-	pavo_turns *turns = &adapter.turns;
-	pavo_turn *a = &adapter.senders[0].turn, *b = &adapter.senders[1].turn;
+	pavo_drr *drr = &adapter.drr;
+	pavo_drr_queue *a = &adapter.senders[0].queue,
+		       *b = &adapter.senders[1].queue;
 
-	EXPECT_EQ(pavo_turns_take(turns, a, PAVO_POOL_SENDS, 4), 4u);
-	EXPECT_EQ(pavo_turns_take(turns, b, PAVO_POOL_SENDS, 1), 0u);
-	pavo_turns_hold(turns, a, PAVO_POOL_SENDS, 2);
-	EXPECT_EQ(pavo_turns_take(turns, a, PAVO_POOL_SENDS, 1), 0u);
-	EXPECT_EQ(pavo_turns_next(turns), b);
-	pavo_turns_begin(turns, b);
-	EXPECT_EQ(pavo_turns_take(turns, b, PAVO_POOL_SENDS, 4), 2u);
+	EXPECT_EQ(pavo_drr_take(drr, a, PAVO_POOL_SENDS, 4), 4u);
+	EXPECT_EQ(pavo_drr_take(drr, b, PAVO_POOL_SENDS, 1), 0u);
+	pavo_drr_hold_credits(drr, a, PAVO_POOL_SENDS, 2);
+	EXPECT_EQ(pavo_drr_take(drr, a, PAVO_POOL_SENDS, 1), 0u);
+	EXPECT_EQ(pavo_drr_next(drr), b);
+	pavo_drr_begin_round(drr, b);
+	EXPECT_EQ(pavo_drr_take(drr, b, PAVO_POOL_SENDS, 4), 2u);
 }
 
 TEST(Turns, ThoseOfAPoolDoNotWaitForCreditsOfTheOther)
 {
 	Adapter adapter(1, 1, 3);
-	pavo_turns *turns = &adapter.turns;
-	pavo_turn *a = &adapter.senders[0].turn, *b = &adapter.senders[1].turn,
-		  *c = &adapter.senders[2].turn;
+	pavo_drr *drr = &adapter.drr;
+	pavo_drr_queue *a = &adapter.senders[0].queue,
+		       *b = &adapter.senders[1].queue,
+		       *c = &adapter.senders[2].queue;
 
-	EXPECT_EQ(pavo_turns_take(turns, a, PAVO_POOL_SENDS, 1), 1u);
-	EXPECT_EQ(pavo_turns_take(turns, b, PAVO_POOL_SENDS, 1), 0u);
+	EXPECT_EQ(pavo_drr_take(drr, a, PAVO_POOL_SENDS, 1), 1u);
+	EXPECT_EQ(pavo_drr_take(drr, b, PAVO_POOL_SENDS, 1), 0u);
 	c->spent = quantum;
-	EXPECT_EQ(pavo_turns_take(turns, c, PAVO_POOL_READS, 1), 0u);
-	EXPECT_EQ(pavo_turns_next(turns), c);
-	pavo_turns_begin(turns, c);
-	EXPECT_EQ(pavo_turns_take(turns, c, PAVO_POOL_READS, 1), 1u);
+	EXPECT_EQ(pavo_drr_take(drr, c, PAVO_POOL_READS, 1), 0u);
+	EXPECT_EQ(pavo_drr_next(drr), c);
+	pavo_drr_begin_round(drr, c);
+	EXPECT_EQ(pavo_drr_take(drr, c, PAVO_POOL_READS, 1), 1u);
 }
 
 TEST(Turns, ALimitThatIsLoweredIsKeptOnceCreditsAreBack)
 {
 	Adapter adapter(8, 0, 1);
-	pavo_turns *turns = &adapter.turns;
-	pavo_turn *a = &adapter.senders[0].turn;
+	pavo_drr *drr = &adapter.drr;
+	pavo_drr_queue *a = &adapter.senders[0].queue;
 
-	EXPECT_EQ(pavo_turns_take(turns, a, PAVO_POOL_SENDS, 8), 8u);
-	turns->pool[PAVO_POOL_SENDS].limit = 2;
-	EXPECT_EQ(pavo_turns_take(turns, a, PAVO_POOL_SENDS, 1), 0u);
-	EXPECT_EQ(pavo_turns_next(turns), nullptr);
-	pavo_turns_hold(turns, a, PAVO_POOL_SENDS, 1);
-	EXPECT_EQ(pavo_turns_next(turns), a);
-	pavo_turns_begin(turns, a);
-	EXPECT_EQ(pavo_turns_take(turns, a, PAVO_POOL_SENDS, 4), 1u);
+	EXPECT_EQ(pavo_drr_take(drr, a, PAVO_POOL_SENDS, 8), 8u);
+	drr->pool[PAVO_POOL_SENDS].limit = 2;
+	EXPECT_EQ(pavo_drr_take(drr, a, PAVO_POOL_SENDS, 1), 0u);
+	EXPECT_EQ(pavo_drr_next(drr), nullptr);
+	pavo_drr_hold_credits(drr, a, PAVO_POOL_SENDS, 1);
+	EXPECT_EQ(pavo_drr_next(drr), a);
+	pavo_drr_begin_round(drr, a);
+	EXPECT_EQ(pavo_drr_take(drr, a, PAVO_POOL_SENDS, 4), 1u);
 }
 
 TEST(Turns, ThoseThatWaitAreDismissedWhenTurnsAreOff)
 {
 	Adapter adapter(1, 0, 3);
-	pavo_turns *turns = &adapter.turns;
+	pavo_drr *drr = &adapter.drr;
 
 	for (Sender &sender : adapter.senders)
-		pavo_turns_take(turns, &sender.turn, PAVO_POOL_SENDS, 1);
-	turns->pool[PAVO_POOL_SENDS].limit = 0;
-	pavo_turns_judge(turns);
-	EXPECT_EQ(pavo_turns_dismiss(turns), &adapter.senders[1].turn);
-	EXPECT_EQ(pavo_turns_dismiss(turns), &adapter.senders[2].turn);
-	EXPECT_EQ(pavo_turns_dismiss(turns), nullptr);
-	EXPECT_EQ(pavo_turns_take(turns, &adapter.senders[1].turn,
-				  PAVO_POOL_SENDS, 7),
+		pavo_drr_take(drr, &sender.queue, PAVO_POOL_SENDS, 1);
+	drr->pool[PAVO_POOL_SENDS].limit = 0;
+	pavo_drr_enable(drr);
+	EXPECT_EQ(pavo_drr_dequeue_any(drr), &adapter.senders[1].queue);
+	EXPECT_EQ(pavo_drr_dequeue_any(drr), &adapter.senders[2].queue);
+	EXPECT_EQ(pavo_drr_dequeue_any(drr), nullptr);
+	EXPECT_EQ(pavo_drr_take(drr, &adapter.senders[1].queue, PAVO_POOL_SENDS,
+				7),
 		  7u);
 }
 
@@ -286,8 +289,8 @@ TEST_P(Shares, AreThoseOfTheWeights)
 
 	/* The adapter is what they wait for: answers come at once. */
 	for (int level = 0; level < 4; level++)
-		adapter.turns.weight[level] = 1u << level;
-	pavo_turns_judge(&adapter.turns);
+		adapter.drr.weight[level] = 1u << level;
+	pavo_drr_enable(&adapter.drr);
 	for (size_t i = 0; i < 8; i++) {
 		adapter.senders[i].level = uint8_t(i % 4);
 		adapter.senders[i].cwnd = ~0u;
@@ -318,10 +321,10 @@ TEST(Turns, AtRandomNoneStarvesAndNoCreditIsLost)
 		Random random(seed);
 		Adapter adapter(random.below(20), random.below(8),
 				2 + random.below(40));
-		pavo_turns *turns = &adapter.turns;
+		pavo_drr *drr = &adapter.drr;
 
-		turns->weight[1] = 1 + random.below(8);
-		pavo_turns_judge(turns);
+		drr->weight[1] = 1 + random.below(8);
+		pavo_drr_enable(drr);
 		for (Sender &sender : adapter.senders) {
 			sender.level = uint8_t(random.below(2));
 			sender.cwnd = 1 + random.below(128);
@@ -334,10 +337,10 @@ TEST(Turns, AtRandomNoneStarvesAndNoCreditIsLost)
 		for (const Sender &sender : adapter.senders)
 			EXPECT_GT(sender.sent, 0u) << "seed " << seed;
 		for (Sender &sender : adapter.senders)
-			pavo_turns_leave(turns, &sender.turn);
-		for (const pavo_pool_state &pool : turns->pool)
+			pavo_drr_leave(drr, &sender.queue);
+		for (const pavo_pool_state &pool : drr->pool)
 			EXPECT_EQ(pool.used, 0u);
-		EXPECT_EQ(pavo_turns_next(turns), nullptr);
+		EXPECT_EQ(pavo_drr_next(drr), nullptr);
 	}
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * payer.c - users, their bounds and charges; see payer.h. Called by verbs/ when queue pairs
+ * accounting.c - users, their bounds and charges; see accounting.h. Called by verbs/ when queue pairs
  * come and go and for objects that rdma core allocates, by the sides for each packet that has
  * to wait, and by the owners of pools when a process takes of them.
  */
@@ -12,7 +12,7 @@
 #include <linux/mutex.h>
 #include <linux/slab.h>
 #include <linux/user_namespace.h>
-#include "payer.h"
+#include "accounting.h"
 
 static unsigned int backlog_per_user = 16384;
 module_param(backlog_per_user, uint, 0644);
@@ -27,7 +27,7 @@ MODULE_PARM_DESC(share_per_user,
 static LIST_HEAD(users);
 static DEFINE_MUTEX(users_mutex); /* the list */
 
-kuid_t pavo_payer(void)
+kuid_t pavo_caller_account(void)
 {
 	const struct user_namespace *ns = current_user_ns(), *outer = ns;
 	kuid_t uid;
@@ -64,45 +64,45 @@ u32 pavo_share_of(u32 all, int own)
 	return max_t(u32, div_u64(mul_u32_u32(all, percent), 100), 1);
 }
 
-static unsigned long count_share(struct pavo_shares *shares, kuid_t payer)
+static unsigned long count_share(struct pavo_shares *shares, kuid_t account)
 {
-	void *has = xa_load(&shares->users, __kuid_val(payer));
+	void *has = xa_load(&shares->users, __kuid_val(account));
 
 	return has ? xa_to_value(has) : 0;
 }
 
-int pavo_share_take(struct pavo_shares *shares, kuid_t payer, u32 most)
+int pavo_share_take(struct pavo_shares *shares, kuid_t account, u32 most)
 {
 	unsigned long has;
 	int err;
 
-	if (!uid_valid(payer))
+	if (!uid_valid(account))
 		return 0;
 	mutex_lock(&shares->mutex);
-	has = count_share(shares, payer);
+	has = count_share(shares, account);
 	if (has >= most && !capable(CAP_SYS_RESOURCE))
 		err = -EDQUOT;
 	else
-		err = xa_err(xa_store(&shares->users, __kuid_val(payer),
+		err = xa_err(xa_store(&shares->users, __kuid_val(account),
 				      xa_mk_value(has + 1), GFP_KERNEL));
 	mutex_unlock(&shares->mutex);
 	return err;
 }
 
 /* The xarray allocates nothing for less. */
-void pavo_share_give(struct pavo_shares *shares, kuid_t payer)
+void pavo_share_give(struct pavo_shares *shares, kuid_t account)
 {
 	unsigned long has;
 
-	if (!uid_valid(payer))
+	if (!uid_valid(account))
 		return;
 	mutex_lock(&shares->mutex);
-	has = count_share(shares, payer);
+	has = count_share(shares, account);
 	if (has > 1)
-		xa_store(&shares->users, __kuid_val(payer),
+		xa_store(&shares->users, __kuid_val(account),
 			 xa_mk_value(has - 1), GFP_KERNEL);
 	else
-		xa_erase(&shares->users, __kuid_val(payer));
+		xa_erase(&shares->users, __kuid_val(account));
 	mutex_unlock(&shares->mutex);
 }
 
@@ -134,7 +134,7 @@ static struct pavo_user *known_user(kuid_t uid)
 
 struct pavo_user *pavo_user_get(void)
 {
-	kuid_t uid = pavo_payer();
+	kuid_t uid = pavo_caller_account();
 	struct pavo_user *user;
 
 	mutex_lock(&users_mutex);

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * drr.c - turns and credits; see drr.h.
+ *
+ * Called by requester/drr_queue.c, with the adapter's drr_lock held. Pure.
+ */
+#include <linux/compiler.h>
+#include "drr.h"
+
+void pavo_drr_init(struct pavo_drr *drr, u32 quantum, u32 sends, u32 reads)
+{
+	int i;
+
+	*drr = (struct pavo_drr){ .quantum = quantum };
+	for (i = 0; i < PAVO_LEVELS; i++)
+		drr->weight[i] = 1;
+	for (i = 0; i < PAVO_POOLS; i++)
+		INIT_LIST_HEAD(&drr->pool[i].waiting);
+	drr->pool[PAVO_POOL_SENDS].limit = sends;
+	drr->pool[PAVO_POOL_READS].limit = reads;
+	pavo_drr_enable(drr);
+}
+
+void pavo_drr_enable(struct pavo_drr *drr)
+{
+	bool on = drr->pool[PAVO_POOL_SENDS].limit ||
+		  drr->pool[PAVO_POOL_READS].limit;
+	int i;
+
+	for (i = 1; i < PAVO_LEVELS; i++)
+		on |= drr->weight[i] != drr->weight[0];
+	WRITE_ONCE(drr->on, on);
+}
+
+void pavo_drr_queue_init(struct pavo_drr_queue *queue, u32 quantum)
+{
+	*queue = (struct pavo_drr_queue){ .deficit = (s32)quantum };
+	INIT_LIST_HEAD(&queue->wait);
+}
+
+static bool is_queued(const struct pavo_drr_queue *queue)
+{
+	return !list_empty(&queue->wait);
+}
+
+static bool is_first(const struct pavo_drr *drr,
+		     const struct pavo_drr_queue *queue)
+{
+	return drr->pool[queue->pool].waiting.next == &queue->wait;
+}
+
+/* How many more credits a pool has. */
+static u32 credits_left(const struct pavo_pool_state *pool)
+{
+	if (!pool->limit)
+		return ~0u;
+	return pool->limit > pool->used ? pool->limit - pool->used : 0;
+}
+
+static u32 enqueue_queue(struct pavo_drr *drr, struct pavo_drr_queue *queue,
+			 enum pavo_pool pool)
+{
+	queue->pool = pool;
+	list_add_tail(&queue->wait, &drr->pool[pool].waiting);
+	return 0;
+}
+
+/* No credit is left, or others wait for it. One whose turn it is keeps its place. */
+static u32 enqueue_for_credit(struct pavo_drr *drr,
+			      struct pavo_drr_queue *queue, enum pavo_pool pool)
+{
+	drr->pool[pool].waits++;
+	enqueue_queue(drr, queue, pool);
+	if (drr->now == queue)
+		list_move(&queue->wait, &drr->pool[pool].waiting);
+	return 0;
+}
+
+static u32 take_credits(struct pavo_pool_state *pool, u32 *held, u32 want)
+{
+	u32 free = credits_left(pool);
+
+	if (want > free)
+		want = free;
+	pool->used += want;
+	*held += want;
+	if (pool->used > pool->most)
+		pool->most = pool->used;
+	return want;
+}
+
+/* May one that waits go on where it is? Only the first, with packets left of its turn. */
+static bool dequeue_self(struct pavo_drr *drr, struct pavo_drr_queue *queue,
+			 enum pavo_pool pool)
+{
+	if (queue->deficit <= 0 || drr->now || !is_first(drr, queue) ||
+	    queue->pool != pool || !credits_left(&drr->pool[pool]))
+		return false;
+	list_del_init(&queue->wait);
+	drr->now = queue;
+	return true;
+}
+
+u32 pavo_drr_take(struct pavo_drr *drr, struct pavo_drr_queue *queue,
+		  enum pavo_pool pool, u32 want)
+{
+	struct pavo_pool_state *state;
+
+	if (!drr->on)
+		return want;
+	queue->deficit -= (s32)queue->spent;
+	queue->spent = 0;
+	if (!drr->pool[pool].limit)
+		pool = PAVO_POOL_NONE;
+	if (queue->called ||
+	    (is_queued(queue) && !dequeue_self(drr, queue, pool)))
+		return 0;
+	if (queue->deficit <= 0)
+		return enqueue_queue(drr, queue, pool);
+	if (pool == PAVO_POOL_NONE)
+		return want;
+	state = &drr->pool[pool];
+	/* Credits that came back are for those that waited for them. */
+	if (!credits_left(state) ||
+	    (drr->now != queue && !list_empty(&state->waiting)))
+		return enqueue_for_credit(drr, queue, pool);
+	want = take_credits(state, &queue->held[pool], want);
+	queue->scarce = !credits_left(state);
+	return want;
+}
+
+void pavo_drr_hold_credits(struct pavo_drr *drr, struct pavo_drr_queue *queue,
+			   enum pavo_pool pool, u32 count)
+{
+	u32 back;
+
+	if (queue->held[pool] <= count)
+		return;
+	back = queue->held[pool] - count;
+	queue->held[pool] = count;
+	drr->pool[pool].used -= back;
+}
+
+void pavo_drr_begin_round(struct pavo_drr *drr, struct pavo_drr_queue *queue)
+{
+	if (!queue->called)
+		return;
+	queue->called = false;
+	/* A turn that was cut short by want of credits goes on. */
+	if (queue->deficit > 0)
+		return;
+	queue->deficit +=
+		(s32)(READ_ONCE(drr->quantum) * drr->weight[queue->level]);
+	drr->drr++;
+}
+
+void pavo_drr_end_round(struct pavo_drr *drr, struct pavo_drr_queue *queue)
+{
+	if (drr->now == queue && !queue->called)
+		drr->now = NULL;
+}
+
+void pavo_drr_leave(struct pavo_drr *drr, struct pavo_drr_queue *queue)
+{
+	int i;
+
+	for (i = 0; i < PAVO_POOLS; i++)
+		pavo_drr_hold_credits(drr, queue, i, 0);
+	queue->called = false;
+	pavo_drr_end_round(drr, queue);
+	list_del_init(&queue->wait);
+}
+
+static struct pavo_drr_queue *call_first(struct pavo_drr *drr,
+					 struct pavo_pool_state *pool)
+{
+	struct pavo_drr_queue *queue =
+		list_first_entry(&pool->waiting, struct pavo_drr_queue, wait);
+
+	list_del_init(&queue->wait);
+	queue->called = true;
+	drr->now = queue;
+	return queue;
+}
+
+struct pavo_drr_queue *pavo_drr_next(struct pavo_drr *drr)
+{
+	struct pavo_pool_state *pool;
+	int i, waiting;
+
+	if (drr->now)
+		return NULL;
+	for (i = 0; i < PAVO_POOLS; i++) {
+		waiting = (drr->next + i) % PAVO_POOLS;
+		pool = &drr->pool[waiting];
+		if (list_empty(&pool->waiting) || !credits_left(pool))
+			continue;
+		drr->next = (waiting + 1) % PAVO_POOLS;
+		return call_first(drr, pool);
+	}
+	return NULL;
+}
+
+struct pavo_drr_queue *pavo_drr_dequeue_any(struct pavo_drr *drr)
+{
+	struct pavo_drr_queue *queue;
+	int i;
+
+	for (i = 0; i < PAVO_POOLS; i++) {
+		if (list_empty(&drr->pool[i].waiting))
+			continue;
+		queue = list_first_entry(&drr->pool[i].waiting,
+					 struct pavo_drr_queue, wait);
+		list_del_init(&queue->wait);
+		return queue;
+	}
+	return NULL;
+}
+
+bool pavo_drr_is_idle(const struct pavo_drr *drr,
+		      const struct pavo_drr_queue *queue)
+{
+	return drr->now != queue && !is_queued(queue) &&
+	       !queue->held[PAVO_POOL_SENDS] && !queue->held[PAVO_POOL_READS];
+}
