@@ -187,7 +187,7 @@ static int set_user_memory(struct pavo_mr *mr, u64 start)
 
 	if (region->access & IB_ACCESS_ON_DEMAND && region->length)
 		return set_on_demand(mr, start);
-	err = pin(&mr->memory, start, region->length, region->access);
+	err = pin_memory(&mr->memory, start, region->length, region->access);
 	if (err == -EREMOTEIO && PAVO_COPIES_DEVICES)
 		return set_device(mr, start);
 	if (!err)
