@@ -4,7 +4,8 @@
 # Unit test of what lint does not do again (clean.py, module_build.py, run): a fault that was
 # planted is found each time until it is gone, also one in a file that another reads in, and
 # what is clean is not looked at again. Also citations, words that are not used (words.py), tests
-# that a page names (named_tests.py), and ways between layers (layers.py).
+# that a page names (named_tests.py), names of the module (names.py), and ways between layers
+# (layers.py).
 # Tools and make are stand-ins. Prints TAP. Run by the group unit through Meson; writes into
 # temporary folders only.
 import os
@@ -22,6 +23,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 import clean  # noqa: E402  (path set above)
 import layers  # noqa: E402
 import module_build  # noqa: E402
+import names  # noqa: E402
 import words  # noqa: E402
 from runner import tests  # noqa: E402
 
@@ -303,6 +305,57 @@ def sentences_have_their_reach():
         assert not words.covers(name)
 
 
+def words_of_the_field_are_wanted():
+    """In the module and its pages; words that only contain one, and other places, are none."""
+    text = ("/* A train of late packets, or a Bundle; the payer of loans,\n"
+            " * no deed by parked rooms. Training, bundled, room. */\n"
+            "long patience;\n")
+    found = [("1", "Bundle"), ("1", "late packets"), ("1", "loans"), ("1", "payer"),
+             ("1", "train"), ("2", "deed"), ("2", "parked"), ("2", "rooms")]
+    assert found_words("kernel/a.c", text) == [*found, ("3", "patience")]
+    assert found_words("docs/a.md", text) == found
+    assert found_words("userspace/libpavo/a.cpp", text) == []
+    assert words.find("kernel/a.c", "/* a train */") == [
+        "kernel/a.c:1: train: GSO super-packet"]
+
+
+def functions_have_a_verb_and_an_object():
+    """Static ones that are defined, in any layout of their heads."""
+    contents = {
+        "a.c": "static int run(int a);\nstatic int run(int a)\n{\n\treturn a;\n}\n"
+               "/* static void walk(void)\n{ */\n"
+               "static inline const struct a *\nfind(struct a *a, int (*f)(int))\n{\n}\n"
+               "static void lock(void) __acquires(&a->b(c))\n\t__acquires(d)\n{\n}\n"
+               "static int run_one(void)\n{\n\tstatic int last = max(1, 2);\n}\n"
+               "static struct ops ops = { .run = call(run) };\n",
+        "a.h": "static inline bool pavo_is(void) { return true; }\n"}
+    assert names.judge(contents) == [
+        f"kernel/a.c:{line}: {name}: a function is a verb and an object"
+        for line, name in ((2, "run"), (9, "find"), (12, "lock"))], names.judge(contents)
+
+
+def functions_and_files_are_unique():
+    """A file may have variants of a function, and a header its stubs."""
+    one = "static void run_one(void)\n{\n}\n"
+    contents = {"a/x.c": f"#ifdef X\n{one}#else\n{one}#endif\n", "a/x.h": one.replace("run", "go"),
+                "b/y.c": "void go_all(void)\n{\n}\n"}
+    assert names.judge(contents) == []
+    contents["b/x.c"] = one
+    assert names.judge(contents) == [
+        "kernel/b/x.c:1: run_one: a/x.c has a function of this name, too",
+        "kernel/b/x.c: a/x.c has the same name"]
+
+
+def messages_have_their_prefix_once():
+    """By pr_fmt of one header."""
+    contents = {"a.h": '#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt\n',
+                "b.c": '/* "pavo: no" */\npr_warn("it says pavo, not "\n\t"pavo: %d\\n", 1);\n'}
+    assert names.judge(contents) == [
+        "kernel/b.c:3: pr_fmt puts the module's name before a message"]
+    contents["c.c"] = contents["a.h"] + "int a;\n"
+    assert names.judge(contents)[1:] == ["kernel/c.c: a.h defines pr_fmt, too"]
+
+
 def an_interrupted_build_is_begun_again():
     """What it said was not kept, so all has to be said again."""
     with tempfile.TemporaryDirectory() as place:
@@ -439,7 +492,9 @@ TESTS = [tests.give(Tree, test) for test in (
     a_layout_is_found_each_time, a_warning_is_found_each_time,
     citations_and_sources_agree, words_that_are_not_used_are_found,
     tests_that_are_not_there_are_found)] + [
-    sentences_without_an_actor_are_found, sentences_have_their_reach,
+    sentences_without_an_actor_are_found, sentences_have_their_reach, words_of_the_field_are_wanted,
+    functions_have_a_verb_and_an_object, functions_and_files_are_unique,
+    messages_have_their_prefix_once,
     an_interrupted_build_is_begun_again, lines_of_make_by_step, hashes_are_bounded,
     layers_include_what_is_below, private_headers_stay_in_their_folder,
     layers_call_what_is_below, the_table_of_layers_is_in_order,
