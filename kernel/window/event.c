@@ -2,7 +2,7 @@
 /*
  * event.c - handlers of a window's events (sources.md#windows-interrupt).
  *
- * Called by receive.c when a threshold is reached, by window.c for commands and by
+ * Called by receive.c when a threshold is reached, by fifo_window.c for commands and by
  * verbs/window_methods.c. The next handler that is ready gets the event. An event only says
  * that it is time to look, so events that find no handler ready count as one. The end of a
  * window is told to all handlers, since no later event could wake them.

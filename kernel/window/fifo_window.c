@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * window.c - the life of windows, and their commands.
+ * fifo_window.c - the life of windows, and their commands.
  *
  * Called by verbs/window_methods.c in process context. Owns the table of windows. Packets and
  * workers find a window under RCU; close.c ends it.

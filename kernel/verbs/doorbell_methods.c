@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * worker.c - doorbell workers: threads of processes that take doorbells without a kick, and
+ * doorbell_methods.c - doorbell workers: threads of processes that take doorbells without a kick, and
  * the methods by which a process gives its adapter such a thread, and kicks.
  *
  * A worker is in a call of its process, so the scheduler charges its time to the process, and

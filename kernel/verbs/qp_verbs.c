@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * qp.c - the life of queue pairs, and posting.
+ * qp_verbs.c - the life of queue pairs, and posting.
  *
  * Called by rdma core. Puts the two sides and the entry in the QP table
  * together; qp/ has states and attributes.
