@@ -35,7 +35,7 @@ static atomic_long_t packets_merged = ATOMIC_LONG_INIT(0);
 
 void pavo_deferred_show(struct seq_file *file)
 {
-	seq_printf(file, "trains %ld\ncut %ld\nmerged %ld\n",
+	seq_printf(file, "gso %ld\nsegmented %ld\nmerged %ld\n",
 		   atomic_long_read(&gso_made),
 		   atomic_long_read(&deferred_segmented),
 		   atomic_long_read(&packets_merged));

@@ -43,7 +43,7 @@ traffic()
 counted()
 {
 	local words
-	read -rd '' -a words </sys/kernel/debug/pavo/trains
+	read -rd '' -a words </sys/kernel/debug/pavo/gso
 	echo "${words[1]} ${words[3]} ${words[5]}"
 }
 

@@ -12,7 +12,7 @@ namespace pv {
 /* Since the module was loaded. */
 inline unsigned trains()
 {
-	std::ifstream file("/sys/kernel/debug/pavo/trains");
+	std::ifstream file("/sys/kernel/debug/pavo/gso");
 	std::string word;
 	unsigned count = 0;
 
