@@ -3,8 +3,8 @@
  * Packets that wait in a queue of the interface while the memory behind them gets other data.
  *
  * Answers to a read that wait in a queue of the interface while their region is
- * deregistered and its memory gets other data (docs/architecture.md, "What waits in a
- * queue"): none of that leaves, and without copy_reads no CPU takes a byte of it.
+ * deregistered and its memory gets other data (docs/memory.md, "Packets that wait in
+ * a queue"): none of that leaves, and without copy_reads no CPU takes a byte of it.
  */
 #include <cstring>
 #include <thread>
