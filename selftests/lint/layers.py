@@ -20,7 +20,7 @@ class Table:
         data = tomllib.loads(text)
         self.layers = {layer["name"]: layer for layer in data["layer"]}
         self.everywhere = tuple(f for part in data.get("everywhere", ()) for f in part["files"])
-        self.knots = [(knot["from"], knot["to"]) for knot in data.get("knot", ())]
+        self.exceptions = [(way["from"], way["to"]) for way in data.get("exception", ())]
 
     def layer_of(self, path):
         """The layer of a file, or None. A longer name in the table goes first."""
@@ -28,13 +28,13 @@ class Table:
                  for prefix in layer["files"] if path.startswith(prefix)]
         return max(found)[1] if found else None
 
-    def is_knot(self, path, to):
+    def is_exception(self, path, to):
         """Whether the table excepts this way up."""
-        return any(path.startswith(a) and to.startswith(b) for a, b in self.knots)
+        return any(path.startswith(a) and to.startswith(b) for a, b in self.exceptions)
 
     def find_way(self, path, to):
         """The way from a file to another as (layer, layer), or None: it is of no interest."""
-        if path in self.everywhere or to in self.everywhere or self.is_knot(path, to):
+        if path in self.everywhere or to in self.everywhere or self.is_exception(path, to):
             return None
         layers = self.layer_of(path), self.layer_of(to)
         return None if layers[0] == layers[1] or None in layers else layers

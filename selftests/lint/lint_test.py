@@ -415,7 +415,7 @@ uses = ["low"]
 [[everywhere]]
 files = ["trace.h"]
 why = "it shows all"
-[[knot]]
+[[exception]]
 from = "low/odd.c"
 to = "high/a."
 why = "a test"
