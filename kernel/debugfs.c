@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * debugfs.c - /sys/kernel/debug/pavo: jobs, which the adapters of this machine share, and the
- * keys, remote-key slots, DRR queues, windows and direct windows of each adapter, GSO, and budgets.
- * Called by main.c. RDMA netlink shows other details of an adapter
- * (verbs/restrack.c, hw_stats.c).
+ * debugfs.c - /sys/kernel/debug/pavo: jobs, GSO counts and budgets of the whole machine, and keys,
+ * remote-key slots, DRR state, windows and direct windows of each adapter.
+ *
+ * Called by main.c. RDMA netlink shows other details of an adapter (verbs/restrack.c, hw_stats.c).
  */
 #include <linux/debugfs.h>
 #include <linux/module.h>

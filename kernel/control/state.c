@@ -78,7 +78,7 @@ static void run_work(struct work_struct *work)
 	struct pavo_qp *qp = container_of(work, struct pavo_qp, key_state.work);
 	bool seen = pavo_kcov_begin();
 
-	if (unlikely(READ_ONCE(qp->req.drr.touched)))
+	if (unlikely(READ_ONCE(qp->req.drr.active)))
 		pavo_qp_drr_begin(qp);
 	wake_sides(qp);
 	pavo_kcov_end(seen);

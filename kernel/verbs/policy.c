@@ -228,8 +228,8 @@ void pavo_policy_show(struct seq_file *file, struct pavo_dev *dev)
 	spin_lock_bh(&dev->drr_lock);
 	drr = dev->drr;
 	spin_unlock_bh(&dev->drr_lock);
-	seq_printf(file, "%s turns %llu %s\n", dev_name(&dev->ib.dev), drr.drr,
-		   drr.on ? "on" : "off");
+	seq_printf(file, "%s rounds %llu %s\n", dev_name(&dev->ib.dev),
+		   drr.rounds, drr.on ? "on" : "off");
 	show_pool(file, " sends", &drr.pool[PAVO_POOL_SENDS]);
 	show_pool(file, " reads", &drr.pool[PAVO_POOL_READS]);
 }
