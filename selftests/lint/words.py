@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
 # Words that comments and pages of this tree do not use, and beginnings of sentences that hide
-# the actor, with advice (docs/glossary.md, CONTRIBUTING.md). Pure. Called by run.
+# the actor, with advice (CONTRIBUTING.md). Pure. Called by run.
 import re
 
 # A line with this word is left alone; say in the line why.
@@ -96,8 +96,8 @@ def words_of(name):
 def find(name, text):
     """The findings in a file: FILE:LINE: word: advice."""
     lines = text.split("\n")
-    found = [(number, match.group(), advice) for number, line in enumerate(lines, 1)
-             for pattern, advice in words_of(name) for match in pattern.finditer(line)]
+    found = [(text.count("\n", 0, match.start()) + 1, match.group(), advice)
+             for pattern, advice in words_of(name) for match in pattern.finditer(text)]
     found += [(number, word, SUBJECT_ADVICE) for number, word in find_subjects(name, text)]
     return [f"{name}:{number}: {word}: {advice}" for number, word, advice in sorted(found)
             if MARK not in lines[number - 1]]
