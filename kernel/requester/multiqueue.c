@@ -2,8 +2,7 @@
 /*
  * multiqueue.c - outstanding requests, and the meaning of responses for them.
  *
- * Called by transmit.c (produce) and response.c (judge, release). Pure, see
- * multiqueue.h.
+ * Called by transmit.c and drr_queue.c (produce, span) and response.c. Pure, see multiqueue.h.
  */
 #include "multiqueue.h"
 #include "../wire/psn.h"
@@ -51,7 +50,7 @@ u32 pavo_mq_span(const struct pavo_mq *mq, u32 from, u32 until)
 	return count;
 }
 
-/* PSN of the next response of the oldest read; false if there is no read. */
+/* Set @psn to that of the oldest read's next response. Return: false if there is no read. */
 static bool next_response(const struct pavo_multiqueue *mq, u32 upsn, u32 *psn)
 {
 	const struct pavo_mq_entry *read = pavo_mq_oldest(&mq->reads);
