@@ -12,9 +12,7 @@ static enum pavo_status begin_word(struct pavo_qp *qp,
 	if (likely(qp->resp.side.stage == PAVO_STAGE_BEGIN))
 		return pavo_use_begin(&qp->key_state, PAVO_KEY_SLOT_WRITE,
 				      pkt->rkey, pkt->va, sizeof(u64), access);
-	return pavo_use_enter(&qp->key_state, PAVO_KEY_SLOT_WRITE) ?
-		       PAVO_ST_OK :
-		       PAVO_ST_STATE;
+	return pavo_use_enter(&qp->key_state, PAVO_KEY_SLOT_WRITE);
 }
 
 /* Find the region of the eight bytes. On an error the slot is not busy any more. */

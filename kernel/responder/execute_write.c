@@ -63,7 +63,7 @@ static enum pavo_status write_packet(struct pavo_qp *qp, struct pavo_rx *rx)
 		return PAVO_ST_OK;
 	if ((!(flags & PAVO_OPF_FIRST) ||
 	     qp->resp.side.stage != PAVO_STAGE_BEGIN) &&
-	    !pavo_use_enter(&qp->key_state, PAVO_KEY_SLOT_WRITE))
+	    pavo_use_enter(&qp->key_state, PAVO_KEY_SLOT_WRITE))
 		return PAVO_ST_STATE;
 	status = write_payload(qp, rx);
 	if (status != PAVO_ST_WAIT &&

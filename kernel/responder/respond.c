@@ -384,9 +384,11 @@ static enum pavo_status send_read(struct pavo_qp *qp, struct pavo_resource *res)
 	pkt.pad = -len & 3;
 	if (find_read_srq(qp, res))
 		return PAVO_ST_KEY;
-	if (unlikely(len &&
-		     !pavo_use_enter(&qp->key_state, resource_slot(qp, res))))
-		return PAVO_ST_STATE;
+	if (len) {
+		status = pavo_use_enter(&qp->key_state, resource_slot(qp, res));
+		if (unlikely(status))
+			return status;
+	}
 	status = make_read(qp, res, &pkt, &skb, len, defer);
 	/* The packet may stay in a queue, but attached pages that change make its ICRC wrong. */
 	if (len)

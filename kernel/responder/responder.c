@@ -109,7 +109,7 @@ static int replace_resources(struct pavo_qp *qp,
 	/* pavo_rkm_slots_replace() needs it, but memory/ does not know the lock. */
 	lockdep_assert_held(&resp->side.lock);
 	if (resp->send_head != resp->send_tail ||
-	    !pavo_rkm_slots_replace(&qp->key_state, slots))
+	    pavo_rkm_slots_replace(&qp->key_state, slots))
 		return -EBUSY;
 	for (i = kept; i--;) {
 		at = (at ?: resp->res_count) - 1;
