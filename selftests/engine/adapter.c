@@ -15,7 +15,7 @@
 const struct engine_host *engine_host;
 struct pavo_dev *engine_dev;
 
-/* Not looked into: works have one queue (clock.c). */
+/* Its content is not used: all works are in one queue (clock.c). */
 static char wq;
 
 void engine_start(const struct engine_host *host)
@@ -36,8 +36,8 @@ void engine_start(const struct engine_host *host)
 		.ndev = &interface,
 	};
 	dev->stats.dev = dev;
-	dev->stats.stats = alloc_percpu(struct pavo_pcpu_stats);
-	ENGINE_MUST(dev->stats.stats);
+	dev->stats.pcpu = alloc_percpu(struct pavo_pcpu_stats);
+	ENGINE_MUST(dev->stats.pcpu);
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC);
 	xa_init_flags(&dev->srqs, XA_FLAGS_ALLOC);
 	pavo_objects_init(dev);
@@ -65,7 +65,7 @@ void engine_stop(void)
 	for (i = 0; i < PAVO_OBJ_COUNT; i++)
 		ENGINE_MUST(!atomic_read(&dev->used[i]));
 	pavo_objects_end(dev);
-	free_percpu(dev->stats.stats);
+	free_percpu(dev->stats.pcpu);
 	kfree(dev);
 	engine_dev = NULL;
 }
@@ -90,7 +90,7 @@ bool engine_counter(const char *name, __u64 *value)
 				break;
 		if (i == ARRAY_SIZE(names))
 			return false;
-		*value = engine_dev->stats.stats->counter[i];
+		*value = engine_dev->stats.pcpu->counter[i];
 	}
 	return true;
 }
