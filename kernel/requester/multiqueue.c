@@ -4,20 +4,21 @@
  *
  * Called by transmit.c and drr_queue.c (produce, span) and response.c. Pure, see multiqueue.h.
  */
+#include <linux/errno.h>
 #include "multiqueue.h"
 #include "../wire/psn.h"
 
-bool pavo_mq_produce(struct pavo_mq *mq, u32 wqe, u32 first, u32 npkts)
+int pavo_mq_produce(struct pavo_mq *mq, u32 wqe, u32 first, u32 npkts)
 {
 	struct pavo_mq_entry *entry = &mq->ring[mq->tail & mq->mask];
 
 	if (mq->tail - mq->head > mq->mask)
-		return false;
+		return -ENOSPC;
 	entry->wqe = wqe;
 	entry->first = first;
 	entry->npkts = npkts;
 	mq->tail++;
-	return true;
+	return 0;
 }
 
 void pavo_mq_release(struct pavo_mq *mq, u32 upsn)

@@ -66,8 +66,8 @@ pavo_mq_oldest(const struct pavo_mq *mq)
 	return mq->head == mq->tail ? NULL : &mq->ring[mq->head & mq->mask];
 }
 
-/** pavo_mq_produce - add a message that was numbered; false if the queue is full. */
-bool pavo_mq_produce(struct pavo_mq *mq, u32 wqe, u32 first, u32 npkts);
+/** pavo_mq_produce - add a message that has PSNs. Return: 0; -ENOSPC: the queue is full. */
+int pavo_mq_produce(struct pavo_mq *mq, u32 wqe, u32 first, u32 npkts);
 
 /** pavo_mq_release - remove all messages that lie wholly before PSN @upsn. */
 void pavo_mq_release(struct pavo_mq *mq, u32 upsn);

@@ -51,7 +51,7 @@ static void go_back(struct pavo_qp *qp)
 		pavo_timer_gap_repeated(&req->timer, ktime_get_ns());
 		return;
 	}
-	if (!pavo_timer_retry(&req->timer, ktime_get_ns())) {
+	if (pavo_timer_retry(&req->timer, ktime_get_ns())) {
 		pavo_count(qp, retry_exceeded);
 		pavo_complete_fatal(qp, req->upsn, PAVO_ST_RETRY);
 		return;
@@ -107,7 +107,7 @@ static void take_rnr_nak(struct pavo_qp *qp, u8 code)
 	/* The peer may have sent an RNR NAK for more than one packet: wait once. */
 	if (req->timer.rnr)
 		return;
-	if (!pavo_timer_rnr(&req->timer, ktime_get_ns(), pavo_rnr_ns(code))) {
+	if (pavo_timer_rnr(&req->timer, ktime_get_ns(), pavo_rnr_ns(code))) {
 		pavo_count(qp, rnr_retry_exceeded);
 		pavo_complete_fatal(qp, req->upsn, PAVO_ST_RNR_RETRY);
 		return;
@@ -366,7 +366,7 @@ void pavo_requester_timeout(struct pavo_qp *qp)
 	struct pavo_requester *req = &qp->req;
 
 	if (pavo_retransmit_is_queued(req) &&
-	    pavo_timer_put_off(&req->timer, ktime_get_ns())) {
+	    !pavo_timer_put_off(&req->timer, ktime_get_ns())) {
 		pavo_count(qp, loss_timer_put_off);
 		return;
 	}

@@ -9,6 +9,7 @@
 #ifndef PAVO_TIMER_LOGIC_H
 #define PAVO_TIMER_LOGIC_H
 
+#include <linux/errno.h>
 #include <linux/types.h>
 
 /** RNR retry count without a limit (IBA 9.7.5.2.8). */
@@ -123,15 +124,15 @@ static inline u64 pavo_timer_wait(const struct pavo_timer_state *t)
  * @t:   the timers
  * @now: the time, ns
  *
- * Return: false: no retry is left (Counter Expired event).
+ * Return: 0; -ETIMEDOUT: no retry is left (Counter Expired event).
  */
-static inline bool pavo_timer_retry(struct pavo_timer_state *t, u64 now)
+static inline int pavo_timer_retry(struct pavo_timer_state *t, u64 now)
 {
 	if (!t->retries)
-		return false;
+		return -ETIMEDOUT;
 	t->retries--;
 	t->loss = t->timeout ? now + pavo_timer_wait(t) : 0;
-	return true;
+	return 0;
 }
 
 /** pavo_timer_hold - restart the loss timer, because this side itself has delayed packets. */
@@ -148,15 +149,15 @@ static inline void pavo_timer_hold(struct pavo_timer_state *t, u64 now)
  * @t:   the timers
  * @now: the time, ns
  *
- * Return: false: it was put off PAVO_PUT_OFF_MAX times without progress.
+ * Return: 0; -ETIMEDOUT: it was put off PAVO_PUT_OFF_MAX times without progress.
  */
-static inline bool pavo_timer_put_off(struct pavo_timer_state *t, u64 now)
+static inline int pavo_timer_put_off(struct pavo_timer_state *t, u64 now)
 {
 	if (t->put_off == PAVO_PUT_OFF_MAX)
-		return false;
+		return -ETIMEDOUT;
 	t->put_off++;
 	pavo_timer_hold(t, now);
-	return true;
+	return 0;
 }
 
 /**
@@ -209,21 +210,20 @@ static inline u64 pavo_timer_rnr_wait(const struct pavo_timer_state *t,
  * @now:   the time, ns
  * @delay: RNR timer field of the NAK, in ns
  *
- * Return: false: no retry is left.
+ * Return: 0; -ETIMEDOUT: no retry is left.
  */
-static inline bool pavo_timer_rnr(struct pavo_timer_state *t, u64 now,
-				  u64 delay)
+static inline int pavo_timer_rnr(struct pavo_timer_state *t, u64 now, u64 delay)
 {
 	if (t->rnr_limit != PAVO_RNR_RETRY_INFINITE) {
 		if (!t->rnr_retries)
-			return false;
+			return -ETIMEDOUT;
 		t->rnr_retries--;
 	}
 	t->loss = 0;
 	t->rnr = now + pavo_timer_rnr_wait(t, delay);
 	if (t->rnr_waits < PAVO_RNR_WAITS_MAX)
 		t->rnr_waits++;
-	return true;
+	return 0;
 }
 
 /** pavo_timer_loss_expired - true if the loss timer has expired (Timer Expired event). */
