@@ -123,9 +123,10 @@ static inline struct page *pavo_odp_page(const struct pavo_odp *odp,
 	return NULL;
 }
 
-static inline enum pavo_status pavo_fault_request(
-	struct pavo_key_state *key_state, struct pavo_missing *missing,
-	const struct pavo_region *region, u64 va, u64 len, bool write)
+static inline enum pavo_status
+pavo_fault_request(struct pavo_key_state *state, struct pavo_missing *missing,
+		   const struct pavo_region *region, u64 va, u64 len,
+		   bool write)
 {
 	return PAVO_ST_RANGE;
 }

@@ -143,7 +143,7 @@ static void serve_all(struct pavo_pager *pager)
 }
 
 /* True if a waiting thread has to serve a fault, or to end. */
-static bool is_thread_needed(const struct pavo_pager *pager)
+static bool has_work(const struct pavo_pager *pager)
 {
 	return !list_empty_careful(&pager->waiting) || !READ_ONCE(pager->users);
 }
@@ -182,8 +182,8 @@ static int pager_thread(void *data)
 			break;
 		pager->idle++;
 		spin_unlock_bh(&lock);
-		lingered = !wait_event_idle_timeout(
-			pager->wait, is_thread_needed(pager), LINGER);
+		lingered = !wait_event_idle_timeout(pager->wait,
+						    has_work(pager), LINGER);
 		spin_lock_bh(&lock);
 		pager->idle--;
 		spin_unlock_bh(&lock);

@@ -22,9 +22,8 @@
 
 static bool rkm_full_walk;
 module_param(rkm_full_walk, bool, 0644);
-MODULE_PARM_DESC(
-	rkm_full_walk,
-	"an invalidation walks all queue pairs of the adapter, for tests (N)");
+MODULE_PARM_DESC(rkm_full_walk,
+		 "invalidations walk all queue pairs, for tests (N)");
 
 void pavo_rkm_list_init(struct pavo_rkm_list *list)
 {

@@ -186,7 +186,7 @@ static bool want_ack(struct pavo_qp *qp, const struct pavo_swqe *wqe, u32 span,
 	/* Other queue pairs may wait for the credits of these packets. */
 	if (unlikely(req->drr.scarce))
 		return true;
-	/* Only the last packet of a super-packet can have AckReq, so set it one super-packet early. */
+	/* Only the last packet of a super-packet can have AckReq: set it one early. */
 	if (span > 1 &&
 	    req->no_ack_req + 2 * span > pavo_cwnd_ack_req(&req->cwnd))
 		return true;
