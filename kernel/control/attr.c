@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * attr.c - attributes of QPs: what may be set, and what is reported.
+ * attr.c - attributes of QPs: check, set and query.
  *
  * The only writer of qp->attr, under modify_mutex. Called by state.c (modify)
  * and verbs/qp.c (query). rdma core's table (ib_modify_qp_is_ok()) says which attributes a

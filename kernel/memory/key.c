@@ -57,8 +57,8 @@ int pavo_key_insert(struct pavo_key_table *table, struct pavo_region *region)
 	int err;
 
 	/*
-	 * Reserve the index first: a region must know its key before packets can find it.
-	 * Index 0 is left out, since key 0 is the local DMA key.
+	 * Reserve the index first: the key of a region is set before packets can find it.
+	 * Index 0 is not used, since key 0 is the local DMA key.
 	 */
 	err = pavo_id_reserve(&table->xa, 1, PAVO_MAX_MR + PAVO_MAX_MW, &index);
 	if (err)

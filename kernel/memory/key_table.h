@@ -15,7 +15,7 @@
 /**
  * struct pavo_key_table - keys of one adapter.
  * @xa:     index (upper 24 bits of a key) -> struct pavo_region; read under
- *          RCU. Its lock (BH) is held for every change of what a key means,
+ *          RCU. Its lock (BH) is held for every change of a key's meaning,
  *          and protects the bindings of memory windows.
  * @cache:  lookup cache of @xa
  */

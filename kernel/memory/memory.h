@@ -66,7 +66,7 @@ struct pavo_key_state;
 #define PAVO_KEY_TAG 0xffu
 
 /**
- * struct pavo_region - what a key means: a range of memory and the rights to it.
+ * struct pavo_region - meaning of a key: a range of memory and the rights to it.
  * @key:     24 bits of index, 8 bits by which a stale key is found out
  * @access:  IB_ACCESS_*
  * @valid:   false: the key exists but names no memory at the moment
@@ -131,7 +131,7 @@ struct pavo_memory {
  * @ib:      lkey == rkey == the key
  * @account: user that it counts for
  * @dev:     its adapter
- * @region:  what the key means now
+ * @region:  present meaning of the key
  * @memory:  empty for kernel regions
  * @fast:    regions of fast registration (kernel consumers), else NULL
  * @windows: memory windows bound to it, under the key table's lock; while there are any,
@@ -404,9 +404,9 @@ void pavo_region_read(const struct pavo_region *region, u64 va, void *to,
  * pavo_region_store - write 8 bytes in one store.
  * @region: the region
  * @va:     the address
- * @value:  as it is in memory
+ * @value:  in the byte order of the packet
  *
- * Return: 0, or -EINVAL if the memory behind @va is not aligned to 8 bytes.
+ * Return: 0; -EINVAL: the memory behind @va is not aligned to 8 bytes.
  */
 int pavo_region_store(const struct pavo_region *region, u64 va, u64 value);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * memory_private.h - what the files of memory/ share; no other folder includes it.
+ * memory_private.h - declarations for the files of memory/; no other folder includes it.
  */
 #ifndef PAVO_MEMORY_PRIVATE_H
 #define PAVO_MEMORY_PRIVATE_H

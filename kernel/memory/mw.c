@@ -150,7 +150,7 @@ static bool may_bind_mw(const struct pavo_key_state *key_state,
 	if (mw->ib.type == IB_MW_TYPE_1)
 		return now->key == seg->mw_rkey &&
 		       !(seg->access & IB_ZERO_BASED);
-	/* Type 2 goes from free to bound; the tag of its old key does not matter. */
+	/* Type 2 may be bound only if it is free; the tag of its old key is ignored. */
 	return !mw->bound && seg->length;
 }
 

@@ -30,7 +30,7 @@ static void complete_wqe(struct pavo_qp *qp, enum pavo_status status,
 		pavo_sgl_release(qp, wqe);
 	if (status || wqe->flags & PAVO_WQE_SIGNALED)
 		pavo_cq_push(qp->send_cq, &cqe, false);
-	/* Frees the slot for kernel posters; pairs with pavo_requester_post. */
+	/* Frees the slot for kernel consumers; pairs with the acquire in post_send_wr(). */
 	smp_store_release(&req->tail, req->tail + 1);
 }
 

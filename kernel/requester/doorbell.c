@@ -25,7 +25,7 @@ static void push_doorbell(struct pavo_qp *qp, u64 db)
 		pavo_count(qp, db_overflow);
 	} else {
 		req->doorbells[req->db_head & (req->count - 1)] = db;
-		/* Pairs with the acquire in pavo_schedule(). */
+		/* Pairs with the acquire in next_link(). */
 		smp_store_release(&req->db_head, req->db_head + 1);
 	}
 	spin_unlock_bh(&req->db_lock);

@@ -16,7 +16,7 @@ static u8 request_opcode(const struct pavo_swqe *wqe, u32 pkt, u32 span, u32 n)
 
 	if (op->segments & PAVO_SEG_IMM64 && wqe->flags & PAVO_WQE_SOLICITED)
 		return PAVO_OP_IMM64_SE;
-	/* One read request stands for many packets of the response. */
+	/* One read request requests many packets of the response. */
 	if (span == n || pavo_op_brings(wqe->op))
 		return op->only;
 	if (pkt + span == n)
@@ -56,7 +56,7 @@ static int send_retransmit(struct pavo_qp *qp, struct pavo_flow *flow,
 		pavo_retransmit_forget(&qp->req);
 		qp->req.retransmit = skb_clone(skb, GFP_ATOMIC | __GFP_NOWARN);
 	}
-	/* The clone must not hold the route, since it may live long. */
+	/* The clone must not hold the route, since it may exist for long. */
 	if (qp->req.retransmit)
 		skb_dst_drop(qp->req.retransmit);
 	return pavo_tx_send_finished(&qp->stats, flow, skb);
@@ -163,7 +163,7 @@ retry:
 						   pkt, qp->attr.mtu, &meta));
 }
 
-/* True if the packet may be coalesced: it is a short whole message, and others follow or wait. */
+/* True if the packet may be coalesced: it is a short message, and not the only one to send. */
 static bool may_coalesce(const struct pavo_qp *qp, const struct pavo_swqe *wqe,
 			 const struct pavo_pkt *pkt, u32 len)
 {

@@ -39,7 +39,7 @@
  *            completes in error when all WQEs before it have completed.
  * @num_sge:  entries at @sge
  * @number:   free-running number of the WQE
- * @length:   bytes of payload (of the answer for reads and atomics)
+ * @length:   bytes of payload (reads and atomics: of the response)
  * @imm:      as in NextSeg
  * @raddr:    RaddrSeg
  * @rkey:     RaddrSeg

@@ -85,8 +85,8 @@ static void *put_reg(void *pos, const struct ib_send_wr *wr)
 }
 
 /*
- * The imm field of the NextSeg. A read with invalidation names the key there; consumers written
- * for iWARP give it only as lkey of their entry (0 is no key).
+ * Find the imm field of the NextSeg. A read with invalidation names the key there; consumers
+ * written for iWARP give it only as lkey of their entry (0 is no key).
  */
 static u32 next_seg_imm(const struct ib_send_wr *wr)
 {
@@ -146,7 +146,7 @@ static int post_send_wr(struct pavo_qp *qp, const struct ib_send_wr *wr)
 
 	if (op == PAVO_WQE_NOP)
 		return -EOPNOTSUPP;
-	/* Pairs with the release in complete_oldest(). */
+	/* Pairs with the release in complete_wqe(). */
 	if (req->posted - smp_load_acquire(&req->tail) >= req->count)
 		return -ENOMEM;
 	size = put_wqe(qp, req->sq + slot, wr, op);
@@ -158,7 +158,7 @@ static int post_send_wr(struct pavo_qp *qp, const struct ib_send_wr *wr)
 	if (wr->send_flags & IB_SEND_FENCE)
 		db |= PAVO_DB_FENCE;
 	req->doorbells[req->db_head & (req->count - 1)] = db;
-	/* Pairs with the acquire in pavo_schedule(). */
+	/* Pairs with the acquire in next_link(). */
 	smp_store_release(&req->db_head, req->db_head + 1);
 	req->posted++;
 	return 0;

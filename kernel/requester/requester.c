@@ -218,7 +218,7 @@ static unsigned int advance_requester(struct pavo_qp *qp, unsigned int budget)
 	struct pavo_requester *req = &qp->req;
 	unsigned int before;
 
-	/* With nothing posted and nothing outstanding there is nothing to look at. */
+	/* Nothing is posted or outstanding. */
 	if (req->tail == req->head && !has_more(req) && !req->notify_drained)
 		return budget;
 	do {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * requester_private.h - what the files of requester/ share; no other folder includes it.
+ * requester_private.h - declarations for the files of requester/; no other folder includes it.
  *
  * These functions run with side.lock held, BH disabled, in an RCU read-side
  * section, unless said otherwise.

@@ -33,13 +33,13 @@
 
 /**
  * struct pavo_timer_state - both timers.
- * @loss:      deadline of the loss timer; 0: it does not run
+ * @loss:      deadline of the loss timer, ns; 0: it does not run
  * @rnr:       deadline of the RNR timer, likewise
- * @timeout:   set value of the loss timer; 0: none
- * @retry_limit: retries at most
+ * @timeout:   set value of the loss timer, ns; 0: none
+ * @retry_limit: most retries without progress
  * @retries:   retries left
- * @rnr_limit: the same for RNR NAKs
- * @rnr_retries: likewise
+ * @rnr_limit: most retries after RNR NAKs without progress; PAVO_RNR_RETRY_INFINITE: no limit
+ * @rnr_retries: those left
  * @rnr_waits: RNR NAKs since the last progress, up to PAVO_RNR_WAITS_MAX
  * @put_off:   expiries of the loss timer since the last progress that were put off
  * @answered:  the peer has sent a response since pavo_timer_init()

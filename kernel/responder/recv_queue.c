@@ -228,7 +228,7 @@ static unsigned int flush_own(struct pavo_qp *qp, unsigned int budget)
 	for (; posted && budget; posted--, budget--) {
 		wqe->number = rq->head;
 		wqe->active = true;
-		/* Pairs with the acquire in post_one(). */
+		/* Pairs with the acquire in post_recv_wr(). */
 		smp_store_release(&rq->head, rq->head + 1);
 		pavo_rq_fail(qp, PAVO_ST_FLUSHED);
 	}
