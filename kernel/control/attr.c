@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * attr.c - attributes of QPs: what may be set, and what is reported.
+ * attr.c - attributes of QPs: check, set and query.
  *
  * The only writer of qp->attr, under modify_mutex. Called by state.c (modify)
  * and verbs/qp_verbs.c (query). rdma core's table (ib_modify_qp_is_ok()) says which attributes a
@@ -12,10 +12,9 @@
 #include "requester/requester.h"
 
 /*
- * Programs give a QP the flags of their regions; only the rights for peers have an effect. The
- * others say nothing to an adapter without the ability, as no peer can use what they allow: a
- * right to flush waits for a request that is not answered. A bit that verbs do not know is an
- * error of the program.
+ * Access flags that a QP takes. Programs pass the flags of their regions; only the rights of
+ * peers have an effect. A right to an operation that the adapter does not have, such as flush, is
+ * accepted: no peer can use it. A bit that verbs do not define is an error of the program.
  */
 #define PAVO_QP_ACCESS (IB_ACCESS_SUPPORTED | PAVO_ACCESS_FLUSH)
 
@@ -53,7 +52,7 @@ static int check_path(struct pavo_qp *qp, const struct ib_qp_attr *attr,
 {
 	int err;
 
-	/* an adapter has one port, so it has no path to migrate to */
+	/* An adapter has one port, so it has no path to migrate to. */
 	if (mask & IB_QP_ALT_PATH)
 		return -EOPNOTSUPP;
 	if ((mask & IB_QP_PATH_MIG_STATE) &&
@@ -115,7 +114,7 @@ static void apply_path(struct pavo_qp_attrs *to, const struct ib_qp_attr *attr,
 	if (mask & IB_QP_AV) {
 		to->ah = attr->ah_attr;
 		to->ah.grh.flow_label &= PAVO_FLOW_LABEL;
-		/* the flow holds the reference, not this copy */
+		/* The flow holds the reference, not this copy. */
 		to->ah.grh.sgid_attr = NULL;
 	}
 }

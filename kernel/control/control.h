@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * control.h - the door of control/ (CxtMgt): state machine and attributes of queue pairs,
+ * control.h - interface of control/ (CxtMgt): state machine and attributes of queue pairs,
  * above both sides. Called by verbs/qp_verbs.c.
  */
 #ifndef PAVO_CONTROL_H
@@ -20,7 +20,17 @@ void pavo_qp_context_init(struct pavo_qp *qp);
  */
 void pavo_qp_remove(struct pavo_qp *qp);
 
-/** pavo_qp_modify - check and apply attributes and state; may sleep. */
+/**
+ * pavo_qp_modify - check and apply attributes and state.
+ * @qp:   the QP
+ * @attr: the attributes
+ * @mask: enum ib_qp_attr_mask of those to be set
+ *
+ * Context: process, may sleep.
+ * Return: 0; -EINVAL: an attribute or the transition is not valid; -EOPNOTSUPP: an attribute that
+ * adapters do not have; -EBUSY or -ENOMEM of pavo_responder_resize(); an errno of the address
+ * vector (pavo_flow_init()).
+ */
 int pavo_qp_modify(struct pavo_qp *qp, struct ib_qp_attr *attr, int mask);
 
 /**
@@ -33,12 +43,12 @@ int pavo_qp_modify(struct pavo_qp *qp, struct ib_qp_attr *attr, int mask);
 void pavo_qp_query(struct pavo_qp *qp, struct ib_qp_attr *attr, int mask,
 		   struct ib_qp_init_attr *init);
 
-/* The rest is the inside of control/. */
+/* Shared by the files of control/ only. */
 
 /** pavo_qp_reset - move a QP to RESET, from any state; state.c */
 void pavo_qp_reset(struct pavo_qp *qp);
 
-/** pavo_attr_check - are the attributes of @mask within limits? attr.c */
+/** pavo_attr_check - check the attributes of @mask; 0, -EINVAL or -EOPNOTSUPP. attr.c */
 int pavo_attr_check(struct pavo_qp *qp, const struct ib_qp_attr *attr,
 		    int mask);
 

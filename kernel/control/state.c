@@ -3,11 +3,11 @@
  * state.c - the state machine of QPs (IBA 10.3.1).
  *
  * With qp/failure.c the only writer of qp->state, the only one of qp->flow, and the only
- * reader of qp->events, in which the responder sets bits, too. verbs/qp_verbs.c asks for
+ * reader of qp->events, in which the responder sets bits, too. verbs/qp_verbs.c requests
  * transitions in process context, one at a time under modify_mutex; both sides report
  * errors from any context (pavo_qp_error()). A transition locks both sides, so an owner
  * never sees a state half set up. Only SQE and Error come at any time; a bit in pending
- * tells the owners.
+ * notifies the owners.
  *
  * Lock order: modify_mutex, requester side, responder side.
  */
@@ -33,7 +33,7 @@ static void run_sides(struct pavo_qp *qp)
 }
 
 /*
- * Unlock both sides and run them: a CPU that found one locked has left it something to do
+ * Unlock both sides and run them: a CPU that found one locked has left work to it
  * (side.h), and the new state may allow more.
  */
 static void unlock_sides(struct pavo_qp *qp) __releases(&qp->resp.side.lock)
@@ -41,7 +41,7 @@ static void unlock_sides(struct pavo_qp *qp) __releases(&qp->resp.side.lock)
 {
 	spin_unlock_bh(&qp->resp.side.lock);
 	spin_unlock_bh(&qp->req.side.lock);
-	/* pairs with the barriers of CPUs that leave something (enter.h) */
+	/* Pairs with the barriers of CPUs that leave work to an owner (enter.h). */
 	smp_mb();
 	run_sides(qp);
 }
@@ -59,8 +59,8 @@ static void raise_event(struct pavo_qp *qp, enum ib_event_type type)
 }
 
 /*
- * Run both sides, because a wait of theirs may be over. The bits make an owner look again
- * that looked before and has not let go yet.
+ * Run both sides, because pages or a walk that they wait for may be there. The bits are for a CPU
+ * that owns a side and has already checked for work: it checks once more before it unlocks.
  */
 static void wake_sides(struct pavo_qp *qp)
 {
@@ -103,7 +103,7 @@ void pavo_qp_context_init(struct pavo_qp *qp)
 	INIT_WORK(&qp->end_work, run_end_work);
 }
 
-/* Wait until walks that the QP asked for are over, and forget them. The sides have no owner. */
+/* Wait until the walks that the QP requested are over, and forget them. The sides have no owner. */
 static void forget_invalidations(struct pavo_qp *qp)
 {
 	struct pavo_rkm_request *req = &qp->req.side.inval;
@@ -131,14 +131,14 @@ void pavo_qp_reset(struct pavo_qp *qp)
 	unlock_sides(qp);
 	pavo_pair_leave(qp);
 
-	/* A fault that is served goes on without the queue pair. */
+	/* A fault that a pager thread serves continues without the queue pair. */
 	pavo_fault_detach(&qp->req.side.missing);
 	pavo_fault_detach(&qp->resp.side.missing);
 	if (has_flow)
 		pavo_flow_destroy(&flow);
 	forget_invalidations(qp);
 	xchg(&qp->events, 0);
-	/* completions that were not polled name WQEs that are gone */
+	/* Completions that were not polled name WQEs that are gone. */
 	pavo_cq_forget(qp->send_cq, qp->ib.qp_num);
 	pavo_cq_forget(qp->recv_cq, qp->ib.qp_num);
 }
@@ -149,10 +149,10 @@ void pavo_qp_remove(struct pavo_qp *qp)
 	mutex_lock(&qp->modify_mutex);
 	pavo_qp_reset(qp);
 	mutex_unlock(&qp->modify_mutex);
-	/* Its slots are empty. */
+	/* Its remote-key slots are empty. */
 	pavo_rkm_remove(&qp->key_state);
 	synchronize_rcu_expedited();
-	/* In this order: timers leave things to the works. */
+	/* In this order: timers leave work to the works. */
 	hrtimer_cancel(&qp->req.hrtimer);
 	hrtimer_cancel(&qp->resp.pause);
 	cancel_work_sync(&qp->end_work);
@@ -185,9 +185,11 @@ static int set_flow(struct pavo_qp *qp)
 }
 
 /*
- * Enter @next with both sides locked; fails if an error has changed the state meanwhile.
- * @notify_drained: SQD: the event SQ_DRAINED is asked for. The requester raises it as soon as
- * it runs and nothing is under way, else with the last response.
+ * Enter @next with both sides locked.
+ * @notify_drained: SQD: raise the event SQ_DRAINED. The requester raises it as soon as
+ * it runs and nothing is outstanding, else with the last response.
+ *
+ * Return: 0; -EINVAL: an error has changed the state meanwhile.
  */
 static int enter_state(struct pavo_qp *qp, int from, int next,
 		       bool notify_drained)
@@ -222,7 +224,7 @@ static int move_state(struct pavo_qp *qp, int from, int next,
 		pavo_qp_reset(qp);
 		return 0;
 	case IB_QPS_ERR:
-		/* try again if a side has moved the QP to SQE */
+		/* Repeat if a side has moved the QP to SQE. */
 		while (from != IB_QPS_ERR && !pavo_qp_to_error(qp, from))
 			from = pavo_qp_state(qp);
 		run_sides(qp);
@@ -238,7 +240,7 @@ static int move_state(struct pavo_qp *qp, int from, int next,
 		err = pavo_responder_ready(qp);
 	else if (mask & IB_QP_MAX_DEST_RD_ATOMIC)
 		err = pavo_responder_resize(qp);
-	/* In SQD the requester has to take over changed timeouts and retries. */
+	/* In SQD the requester has to take the changed timeouts and retries. */
 	if (err || (from == next && from != IB_QPS_SQD))
 		return err;
 	notify_drained = next == IB_QPS_SQD &&

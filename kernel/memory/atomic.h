@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * atomic.h - what an atomic operation makes of a word. The masked operations
+ * atomic.h - the result of an atomic operation on a word. The masked operations
  * (sources.md#ext-fetch-add, sources.md#ext-swap, sources.md#ext-cmp-swap) have those of
  * IBA 9.4.5 as special cases.
  *
@@ -35,7 +35,7 @@ struct pavo_atomic {
  * @b:    a word
  * @tops: the highest bit of each field
  *
- * Without its highest bit a field has room for its own carry. The highest bits are then added
+ * Added without its highest bit, a field keeps its own carry. The highest bits are then added
  * without carry, by exclusive or.
  */
 static inline u64 pavo_atomic_add(u64 a, u64 b, u64 tops)

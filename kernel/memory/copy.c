@@ -2,8 +2,8 @@
 /*
  * copy.c - the pages of regions, and copies of bytes into and out of them.
  *
- * Called by both sides inside the RCU section in which they translated the
- * range; no function here checks bounds again. Touches the memory of the region
+ * Called by both sides in the RCU section in which they translated the
+ * range; no function here repeats the check of bounds. Touches the memory of the region
  * and nothing else.
  */
 #include <linux/atomic.h>
@@ -17,8 +17,8 @@
 #include "memory/memory.h"
 
 /*
- * The index of the page with byte @at, counted from the start of the region's first page. @at
- * comes from packets: it was checked, but a CPU may speculate past that check.
+ * Find the index of the page with byte @at, counted from the start of the region's first page.
+ * @at comes from packets: it was checked, but a CPU may speculate past that check.
  */
 static unsigned long region_page_index(const struct pavo_region *region, u64 at)
 {
@@ -82,8 +82,9 @@ void pavo_region_read(const struct pavo_region *region, u64 va, void *to,
 }
 
 /*
- * Map the 8 bytes at @va; an aligned word is within one page. NULL if the memory behind @va
- * is not aligned.
+ * Map the 8 bytes at @va; an aligned word is within one page.
+ *
+ * Return: NULL if the memory behind @va is not aligned.
  */
 static atomic64_t *map_word(const struct pavo_region *region, u64 va,
 			    struct page **page)
@@ -114,10 +115,10 @@ int pavo_region_store(const struct pavo_region *region, u64 va, u64 value)
 	return 0;
 }
 
-/* A bound only: other CPUs hardly change the word between all of so many looks at it. */
+/* Bound for exchange_word(): other CPUs hardly change a word at each of so many attempts. */
 #define ATTEMPTS 1024
 
-/* Carry out @op by compare and exchange. -EAGAIN: the word changed at every attempt. */
+/* Carry out @op by compare and exchange. Return: 0; -EAGAIN: the word changed at every attempt. */
 static int exchange_word(atomic64_t *word, const struct pavo_atomic *op,
 			 u64 *orig)
 {
@@ -142,7 +143,7 @@ int pavo_region_atomic(const struct pavo_region *region, u64 va,
 
 	if (!word)
 		return -EINVAL;
-	/* A locked access without a cache stops all CPUs, and binds no device. */
+	/* A locked access to uncached memory stops all CPUs, and is not atomic for the device. */
 	if (unlikely(is_pci_p2pdma_page(page)))
 		err = -EOPNOTSUPP;
 	else if (op->aop == PAVO_AOP_FETCH_ADD && !op->swap_add_mask)

@@ -3,7 +3,7 @@
  * direct.c - the key of a direct window: a region whose list of pages its window changes.
  *
  * Called by direct/ in process context. The key has no rights for peers, so it is never in their
- * remote-key slots. Local users ask the window before each use (direct/direct.h).
+ * remote-key slots. A requester claims a range of the window before each use (direct/direct.h).
  */
 #include "memory/memory.h"
 #include "memory/memory_private.h"

@@ -4,9 +4,9 @@
  *
  * Called by verbs/ in process context. rdma core's ib_umem_dmabuf attaches a device that
  * does DMA, but the adapter copies with the CPU. So it maps the buffer for the CPU as long
- * as the region lives, which also keeps the exporter from moving it, and tells it that the
+ * as the region exists, which also keeps the exporter from moving it, and notifies it that the
  * memory is in use: a direct window (direct/export.c) ends no turn meanwhile. Buffers of I/O memory
- * are refused. The pages belong to the exporter and are never given to the network stack:
+ * are refused. The pages belong to the exporter and are never attached to packets:
  * payload is copied.
  */
 #include <linux/dma-buf.h>
@@ -34,7 +34,7 @@ struct pavo_dmabuf {
 	unsigned int offset;
 };
 
-/* Take a reference to the buffer behind @fd, if the process may use that part so. */
+/* Take a reference to the buffer behind @fd, if the process may use that part with @access. */
 static struct dma_buf *get_dmabuf(int fd, u64 offset, u64 length, int access)
 {
 	struct dma_buf *buf = dma_buf_get(fd);
@@ -55,7 +55,7 @@ static struct dma_buf *get_dmabuf(int fd, u64 offset, u64 length, int access)
 	return ERR_PTR(err);
 }
 
-/* Map for the CPU; the counterpart is pavo_dmabuf_release(). */
+/* Map the buffer for the CPU; the counterpart is pavo_dmabuf_release(). */
 static struct pavo_dmabuf *map_buffer(struct dma_buf *buf)
 {
 	struct pavo_dmabuf *dmabuf;
@@ -67,7 +67,7 @@ static struct pavo_dmabuf *map_buffer(struct dma_buf *buf)
 	dmabuf->buf = buf;
 	err = pavo_dma_buf_vmap(buf, &dmabuf->map);
 	if (err) {
-		/* Exporters without the operation answer -EINVAL. */
+		/* The call returns -EINVAL for exporters without the operation. */
 		err = err == -EINVAL ? -EOPNOTSUPP : err;
 		goto err_free;
 	}
@@ -96,7 +96,7 @@ void pavo_dmabuf_release(struct pavo_dmabuf *dmabuf)
 	kfree(dmabuf);
 }
 
-/* The page at a kernel address; NULL: none, as behind registers that an exporter mapped. */
+/* Find the page at a kernel address. Return: NULL: none, as behind registers of a device. */
 static struct page *page_at(const void *at)
 {
 	struct page *page = NULL;
@@ -129,7 +129,7 @@ static int list_pages(struct pavo_dmabuf *dmabuf, u64 offset, u64 length)
 	return 0;
 }
 
-/* Give @mr the memory of a dma-buf. On error the caller frees @mr, with the rest. */
+/* Set the memory of a dma-buf in @mr. On an error the caller frees @mr, with the rest. */
 static int set_dmabuf(struct pavo_mr *mr, u64 offset, int fd)
 {
 	struct pavo_region *region = mr->region;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * dump.c - the translation and protection table, for people: what each key of an adapter
- * means at this moment. Called by debugfs.c; only root can read the file, since it shows keys.
+ * dump.c - the translation and protection table in debugfs: the present meaning of each key of
+ * an adapter. Called by debugfs.c; only root can read the file, since it shows keys.
  */
 #include <linux/seq_file.h>
 #include "memory/memory.h"
 #include "memory/memory_private.h"
 #include "memory/key_state.h"
 
-/* Lines of an adapter at most: seq_file keeps all of its output in memory. */
+/* Most lines of an adapter: seq_file keeps all of its output in memory. */
 #define LINES 65536
 
 static const char *kind_of(const struct pavo_region *region)
@@ -46,7 +46,7 @@ static void show_rights(struct seq_file *file, int access)
 		seq_putc(file, access & rights[i].bit ? rights[i].name : '-');
 }
 
-/* The keys are locked, so the objects that a region points to stay. */
+/* Print the line of a key. The keys are locked, so the objects that a region points to exist. */
 static void show_region(struct seq_file *file, const struct pavo_dev *dev,
 			const struct pavo_region *region)
 {

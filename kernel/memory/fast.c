@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * fast.c - fast registration: regions of kernel consumers. ib_map_mr_sg() lists their pages;
- * work requests give and take the meaning of their keys, without sleeping.
+ * work requests validate and invalidate their keys, without sleeping.
  *
  * verbs/ makes the objects in process context; pages are listed and registered in any
  * context. Addresses are kernel addresses, as everywhere on a device without DMA.
@@ -13,7 +13,7 @@
 #include "memory/memory_private.h"
 #include "memory/key_state.h"
 
-/* Room for the list of pages; the key of @mr means nothing until a REG_MR. */
+/* Allocate the list of pages; the key of @mr is not valid before a REG_MR. */
 static int alloc_fast(struct pavo_mr *mr, struct ib_pd *ibpd, u32 max_num_sg)
 {
 	struct pavo_fast *fast;
@@ -72,10 +72,10 @@ int pavo_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
 	return ib_sg_to_pages(ibmr, sg, sg_nents, sg_offset, set_page);
 }
 
-/* May @key_state give the key of @now the meaning of @seg? Keys are locked. */
-static enum pavo_status fast_fits(const struct pavo_key_state *key_state,
-				  const struct pavo_region *now,
-				  const struct pavo_bind_seg *seg)
+/* Check whether @key_state may register the region @now as in @seg. Keys are locked. */
+static enum pavo_status check_fast_reg(const struct pavo_key_state *key_state,
+				       const struct pavo_region *now,
+				       const struct pavo_bind_seg *seg)
 {
 	if (!now || now->mw || !now->mr->fast)
 		return PAVO_ST_KEY;
@@ -96,7 +96,7 @@ static void set_fast(struct pavo_region *region, struct pavo_mr *mr,
 		.key = seg->new_rkey,
 		.access = seg->access,
 		.valid = true,
-		/* As for memory windows: attached pages could leave after the invalidation. */
+		/* As for memory windows: attached pages could be sent after the invalidation. */
 		.copied = true,
 		.pd = pd,
 		.iova = seg->access & IB_ZERO_BASED ? 0 : seg->va,
@@ -119,7 +119,7 @@ enum pavo_status pavo_mr_fast_reg(struct pavo_key_state *key_state,
 		return PAVO_ST_BUSY;
 	xa_lock_bh(&keys->xa);
 	now = xa_load(&keys->xa, seg->mr_lkey >> 8);
-	status = fast_fits(key_state, now, seg);
+	status = check_fast_reg(key_state, now, seg);
 	if (!status) {
 		set_fast(next, now->mr, seg, key_state->pd);
 		pavo_key_replace(keys, next);

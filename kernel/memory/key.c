@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * key.c - keys: giving them out, taking them back, and the one decision
- * whether the holder of a key may touch a range of memory.
+ * key.c - the table of keys: insertion, removal, and the one decision
+ * whether a range of memory may be touched by a key.
  *
  * Called by region.c, mw.c and fast.c (insert, replace, remove) and by both sides
  * of the QPs for every piece of memory that a packet or WQE names.
  *
- * A key is (index << 8 | tag). Both are drawn at random, so a sender that was not told the key
+ * A key is (index << 8 | tag). Both are drawn at random, so a peer that does not know the key
  * has to guess all 32 bits. A stale key is refused like a wrong guess.
  */
 #include <linux/limits.h>
@@ -43,7 +43,7 @@ void pavo_key_table_destroy(struct pavo_key_table *table)
 	pavo_ids_destroy(&table->xa);
 }
 
-/* Copy the rare pointers to flags in the cache line that packets look at; draw the token. */
+/* Copy the rare pointers to flags in the cache line that packets read; draw the token. */
 static void complete_region(struct pavo_region *region)
 {
 	region->token = get_random_u32();
@@ -57,8 +57,8 @@ int pavo_key_insert(struct pavo_key_table *table, struct pavo_region *region)
 	int err;
 
 	/*
-	 * Reserve the index first: a region must know its key before packets can find it.
-	 * Index 0 is left out, since key 0 is the local DMA key.
+	 * Reserve the index first: the key of a region is set before packets can find it.
+	 * Index 0 is not used, since key 0 is the local DMA key.
 	 */
 	err = pavo_id_reserve(&table->xa, 1, PAVO_MAX_MR + PAVO_MAX_MW, &index);
 	if (err)
@@ -158,7 +158,7 @@ enum pavo_status pavo_check(struct pavo_dev *dev, struct pavo_pd *pd, u32 key,
 	return status;
 }
 
-/* Are the pages there? Only those of on-demand regions can be missing. */
+/* True if all pages are present. Only those of on-demand regions can be missing. */
 static bool are_pages_present(const struct pavo_region *region, u64 va, u64 len,
 			      int access)
 {
@@ -179,9 +179,9 @@ enum pavo_status pavo_xlate(struct pavo_dev *dev, struct pavo_pd *pd, u32 key,
 	return status;
 }
 
-static enum pavo_status judge_remote(struct pavo_key_state *key_state, u32 key,
-				     u64 va, u64 len, int access,
-				     struct pavo_region **region)
+static enum pavo_status check_r_key(struct pavo_key_state *key_state, u32 key,
+				    u64 va, u64 len, int access,
+				    struct pavo_region **region)
 {
 	struct pavo_region *found =
 		find_region(key_state->dev, key_state->peer_pd, key);
@@ -203,7 +203,7 @@ enum pavo_status pavo_xlate_remote(struct pavo_key_state *key_state, u32 key,
 	*region = NULL;
 	if (!len)
 		return PAVO_ST_OK;
-	status = judge_remote(key_state, key, va, len, access, region);
+	status = check_r_key(key_state, key, va, len, access, region);
 	if (likely(!status) && !are_pages_present(*region, va, len, access))
 		return PAVO_ST_FAULT;
 	return status;
@@ -216,10 +216,10 @@ enum pavo_status pavo_check_remote(struct pavo_key_state *key_state, u32 key,
 
 	if (!len)
 		return PAVO_ST_OK;
-	return judge_remote(key_state, key, va, len, access, &found);
+	return check_r_key(key_state, key, va, len, access, &found);
 }
 
-/* The slots exist: pavo_rkm_slots_replace() set them before the QP could receive. */
+/* Find a remote-key slot: pavo_rkm_slots_replace() has set them before the QP could receive. */
 static atomic64_t *key_slot_of(const struct pavo_key_state *key_state,
 			       unsigned int slot)
 {
@@ -235,7 +235,7 @@ enum pavo_status pavo_use_begin(struct pavo_key_state *key_state,
 
 	if (!len)
 		return PAVO_ST_OK;
-	/* First the slot, then the key's meaning: see key_slot.h. */
+	/* Write the slot before the look-up of the key: see key_slot.h. */
 	pavo_key_slot_begin(&slots->slot[slot], slots->gen++, key);
 	status = pavo_check_remote(key_state, key, va, len, access);
 	if (unlikely(status))
@@ -243,9 +243,12 @@ enum pavo_status pavo_use_begin(struct pavo_key_state *key_state,
 	return status;
 }
 
-bool pavo_use_enter(struct pavo_key_state *key_state, unsigned int slot)
+enum pavo_status pavo_use_enter(struct pavo_key_state *key_state,
+				unsigned int slot)
 {
-	return pavo_key_slot_enter(key_slot_of(key_state, slot));
+	return pavo_key_slot_enter(key_slot_of(key_state, slot)) ?
+		       PAVO_ST_OK :
+		       PAVO_ST_STATE;
 }
 
 void pavo_use_leave(struct pavo_key_state *key_state, unsigned int slot)

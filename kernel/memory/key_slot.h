@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * key_slot.h - a remote-key slot: the key that an operation of a peer uses, and whether it
- * still may (sources.md#keys-memory).
+ * key_slot.h - a remote-key slot: the key that an operation of a peer uses, and whether the
+ * key is still valid (sources.md#keys-memory).
  *
  *     63      62     61                32 31                        0
  *     | valid | busy |   generation 30   |         R_Key 32          |
  *
  * The responder writes the word when the operation begins and when it ends, and sets
- * "busy" around every copy. A walker only ever clears "valid", and only in the very word
- * that it saw: an operation that began meanwhile has another generation, even with the same
+ * "busy" around every copy. A walker only clears "valid", and only in the word
+ * that it read: an operation that began meanwhile has another generation, even with the same
  * key. Responder and walker share the word and no lock. Pure.
  *
- * Why no operation slips through: the responder writes the word, then looks the key up.
- * The walker looks at the words after the key table was changed. Both have a full barrier
+ * No operation is missed: the responder writes the word, then looks the key up.
+ * The walker reads the words after the key table was changed. Both have a full barrier
  * in between, so one of them sees the other.
  */
 #ifndef PAVO_KEY_SLOT_H
@@ -37,7 +37,7 @@ static inline void pavo_key_slot_begin(atomic64_t *slot, u32 gen, u32 key)
 	atomic64_xchg(slot, word);
 }
 
-/** pavo_key_slot_enter - begin another copy. False: the key was invalidated. */
+/** pavo_key_slot_enter - begin another copy. Return: false if the key was invalidated. */
 static inline bool pavo_key_slot_enter(atomic64_t *slot)
 {
 	s64 word = atomic64_read(slot);
@@ -49,7 +49,7 @@ static inline bool pavo_key_slot_enter(atomic64_t *slot)
 	return true;
 }
 
-/** pavo_key_slot_leave - end a copy; the operation goes on. */
+/** pavo_key_slot_leave - end a copy; the operation continues. */
 static inline void pavo_key_slot_leave(atomic64_t *slot)
 {
 	atomic64_fetch_andnot_release(PAVO_KEY_SLOT_BUSY, slot);
@@ -70,7 +70,7 @@ static inline bool pavo_key_slot_matches(u64 word, u32 key)
  * pavo_key_slot_revoke - clear "valid" if the operation uses @key.
  * @slot: the slot
  * @key:  the key that was invalidated
- * @left: the word without "valid"; for pavo_key_slot_quiet(), if it is of @key
+ * @left: set to the word without "valid"; for pavo_key_slot_quiet(), if it is of @key
  *
  * Return: true if this call cleared it; false if the operation uses another key, or another
  * walk had cleared it before.
@@ -87,7 +87,7 @@ static inline bool pavo_key_slot_revoke(atomic64_t *slot, u32 key, u64 *left)
 	return true;
 }
 
-/** pavo_key_slot_quiet - is the copy over that ran when the slot was revoked? */
+/** pavo_key_slot_quiet - true if the copy that ran when the slot was revoked has ended. */
 static inline bool pavo_key_slot_quiet(const atomic64_t *slot, u64 left)
 {
 	return !(left & PAVO_KEY_SLOT_BUSY) ||

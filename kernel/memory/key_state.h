@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * key_state.h - a holder of keys: all that memory/ needs of a queue pair.
+ * key_state.h - the key state of a queue pair: all that memory/ needs of it.
  */
 #ifndef PAVO_KEY_STATE_H
 #define PAVO_KEY_STATE_H
@@ -12,17 +12,17 @@
 #include "memory/rkm.h"
 
 /**
- * struct pavo_key_state - a queue pair, as its keys see it.
+ * struct pavo_key_state - keys that a queue pair and its peer may use.
  * @dev:     its adapter
- * @number:  QPN, for people
+ * @number:  QPN, for debugfs
  * @stats:   counters of the queue pair
  * @pd:      whose keys its own requests may name; NULL for XRC targets
  * @peer_pd: whose keys its peer may name: @pd, or on XRC the PD of the SRQ that the request
- *           at hand names (annex A14). The responder's
+ *           in progress names (annex A14). Written by the owner of the responder side
  * @windows: memory windows of type 2 bound to it, under the key table's lock
  * @rkm:     slots of the keys that its peer uses
  * @work:    runs both sides in process context, on the CPU that began to send: when softirq
- *           time is used up, and when what they waited for is there
+ *           time is used up, and when pages or a walk that they wait for are there
  */
 struct pavo_key_state {
 	struct pavo_dev *dev;
@@ -36,8 +36,8 @@ struct pavo_key_state {
 };
 
 /**
- * pavo_key_state_continue - let the work of a queue pair go on with the packets of a side.
- * @key_state: the queue pair
+ * pavo_key_state_continue - queue the work of a queue pair, which continues its sides.
+ * @key_state: of the queue pair
  * @cpu:    the CPU that sent the first of them: packets from two CPUs overtake each other
  */
 static inline void pavo_key_state_continue(struct pavo_key_state *key_state,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * key_table.h - what memory/ keeps of an adapter: its keys, and the manager of those in use.
+ * key_table.h - state of memory/ for an adapter: its keys, and the remote key manager.
  */
 #ifndef PAVO_KEY_TABLE_H
 #define PAVO_KEY_TABLE_H
@@ -15,9 +15,9 @@
 /**
  * struct pavo_key_table - keys of one adapter.
  * @xa:     index (upper 24 bits of a key) -> struct pavo_region; read under
- *          RCU. Its lock (BH) is held for every change of what a key means,
+ *          RCU. Its lock (BH) is held for every change of a key's meaning,
  *          and protects the bindings of memory windows.
- * @cache:  of @xa
+ * @cache:  lookup cache of @xa
  */
 struct pavo_key_table {
 	struct xarray xa;
@@ -25,16 +25,16 @@ struct pavo_key_table {
 };
 
 /**
- * struct pavo_rkm - the manager of an adapter.
- * @mutex:    held during a walk, so that no QP leaves a list while the walker sleeps
+ * struct pavo_rkm - the remote key manager of an adapter.
+ * @mutex:    held during a walk, so that no QP is removed from a list while the walker sleeps
  * @all:      every QP, under @mutex
  * @list_lock: lists of PDs; leaf
  * @lock:     @requests; leaf
- * @requests: not taken up by a walk yet; one walk serves several of one PD
+ * @requests: those that no walk has taken yet; one walk serves several of one PD
  * @work:     walks for @requests
  */
 struct pavo_rkm {
-	struct mutex mutex; /* walks, and what leaves a list */
+	struct mutex mutex; /* walks, and removals from lists */
 	struct list_head all;
 	spinlock_t list_lock; /* lists of PDs */
 	spinlock_t lock; /* requests */

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * memory.h - the door of memory/ (VirtToPhys): keys to memory.
+ * memory.h - interface of memory/ (VirtToPhys): keys and the memory that they name.
  *
  * Owns: the table of keys of an adapter and the regions behind them. This is
  * the only place that decides whether a piece of memory may be touched.
  *
- * Lifetime: a side finds and uses a region inside one RCU read-side section (packet
- * processing always is one). It looks the key up again for every packet.
+ * Lifetime: a side finds and uses a region within one RCU read-side section (packet
+ * processing always is one). It looks the key up for every packet.
  *
  * Operations of peers are noted in remote-key slots (rkm.h). An invalidation changes the key
- * table first, then has the slots walked, and completes after the walk. From then on no byte
- * changes through the key, and no peer reads by it what is written later: data that peers read
- * is copied into packets. With pavo_copy_reads (payload.h) off, pages of plain regions are
- * attached to packets, which may wait in a queue of the interface (docs/memory.md, "Packets that
- * wait in a queue"). Pages of a region with @copied are never attached. On-demand regions
- * are such, and with them all memory that lies in a PCI device.
+ * table first, then walks the slots, and completes after the walk. From then on no byte
+ * changes through the key, and no peer reads by it what is written afterwards: data that peers
+ * read is copied into packets. With pavo_copy_reads (payload.h) off, pages of plain regions are
+ * attached to packets, which may wait in a queue of the interface (docs/memory.md, "Packets
+ * that wait in a queue"). Pages of a region with @copied are never attached: those of on-demand
+ * regions, and so all memory that lies in a PCI device.
  *
- * Deregistration also waits for a grace period, for users by L_Key.
+ * Deregistration also waits for a grace period, for packets that use the L_Key.
  */
 #ifndef PAVO_MEMORY_H
 #define PAVO_MEMORY_H
@@ -54,41 +54,40 @@ struct pavo_key_state;
 #define PAVO_MAX_MR_SIZE BIT_ULL(39)
 
 /*
- * Can the CPU copy all bytes of memory that lies in a PCI device? The kernel maps it without a
- * cache. Other CPUs than x86 may refuse addresses there that are not aligned.
+ * True if the CPU can copy all bytes of memory that lies in a PCI device. The kernel maps it
+ * without a cache. Other CPUs than x86 may fault at addresses there that are not aligned.
  */
 #define PAVO_COPIES_DEVICES IS_ENABLED(CONFIG_X86)
 
-/** In the access of a region: a direct window has it (direct/direct.h). */
+/** In the access of a region: it is that of a direct window (direct/direct.h). */
 #define PAVO_ACCESS_DIRECT BIT(30)
 
 /** Bits of a key below its index: a bind or a fast registration chooses them. */
 #define PAVO_KEY_TAG 0xffu
 
 /**
- * struct pavo_region - what a key means: a piece of memory and what may be
- * done to it.
- * @key:     24 bits of index, 8 bits that tell a stale key
+ * struct pavo_region - meaning of a key: a range of memory and the rights to it.
+ * @key:     24 bits of index, 8 bits by which a stale key is found out
  * @access:  IB_ACCESS_*
  * @valid:   false: the key exists but names no memory at the moment
  * @copied:  its pages are not to be attached to packets
- * @paged:   there is an @odp; set when the region gets into the table
- * @window:  there is a @mw; likewise
- * @token:   random number that tells this meaning of the key from others; likewise
+ * @paged:   @odp is set; written when the region gets into the table
+ * @window:  @mw is set; likewise
+ * @token:   random number of this meaning of the key; likewise
  * @pd:      the protection domain that may use the key
- * @key_state:  memory windows of type 2: the only QP by which peers may use it
- * @iova:    virtual address of the first byte, as users of the key name it
+ * @key_state: memory windows of type 2: the only QP by which peers may use it
+ * @iova:    virtual address of the first byte, as requests name it
  * @length:  bytes
  * @offset:  of the first byte from the start of pages[0]
  * @pages:   one per PAGE_SIZE; NULL for the region of all kernel memory (DMA)
- * @odp:     keeper of the pages of an on-demand region, else NULL
+ * @odp:     owner of the pages of an on-demand region, else NULL
  * @mr:      the MR with the memory; NULL for a memory window that is not bound
  * @mw:      the memory window, if the key is one; it has no L_Key
  * @direct:  the direct window, if the key is that of one
  * @rcu:     for freeing
  *
- * Constant while the key is in the table: a change of meaning puts a new region in
- * the place of the old one. The fields for access to pinned memory, by remote or local key,
+ * Constant while the key is in the table: a change of meaning replaces the region by
+ * a new one. The fields for access to pinned memory, by remote or local key,
  * come first and share one cache line (of 64 bytes; kmalloc() aligns to 128).
  */
 struct pavo_region {
@@ -114,7 +113,7 @@ struct pavo_region {
 };
 
 /**
- * struct pavo_memory - where the pages of a region come from; at most one pointer is set.
+ * struct pavo_memory - source of a region's pages; at most one pointer is set.
  * @pin:    pinned memory of a process
  * @dmabuf: memory of another driver
  * @odp:    memory of a process, on demand
@@ -130,9 +129,9 @@ struct pavo_memory {
 /**
  * struct pavo_mr - memory region, the verbs object.
  * @ib:      lkey == rkey == the key
- * @account:   user that it counts for
+ * @account: user that it counts for
  * @dev:     its adapter
- * @region:  what the key means now
+ * @region:  present meaning of the key
  * @memory:  empty for kernel regions
  * @fast:    regions of fast registration (kernel consumers), else NULL
  * @windows: memory windows bound to it, under the key table's lock; while there are any,
@@ -152,7 +151,7 @@ struct pavo_mr {
  * struct pavo_mw - memory window, the verbs object.
  * @ib:      first
  * @charge:  see pavo_charge()
- * @account:   user that it counts for
+ * @account: user that it counts for
  * @dev:     its adapter
  * @none:    meaning of its key while it is not bound
  * @bound:   meaning of its key while it is bound, else NULL
@@ -183,7 +182,14 @@ static inline struct pavo_mw *to_pavo_mw(struct ib_mw *ib)
 void pavo_key_table_init(struct pavo_key_table *table);
 void pavo_key_table_destroy(struct pavo_key_table *table);
 
-/** pavo_key_insert - give @region a key and put it into the table; may sleep. */
+/**
+ * pavo_key_insert - assign a key to @region and put it into the table.
+ * @table:  the keys of the adapter
+ * @region: its key is set
+ *
+ * Context: process, may sleep.
+ * Return: 0; -ENOSPC: as many keys as an adapter may have; -ENOMEM.
+ */
 int pavo_key_insert(struct pavo_key_table *table, struct pavo_region *region);
 
 /**
@@ -191,28 +197,28 @@ int pavo_key_insert(struct pavo_key_table *table, struct pavo_region *region);
  * window-1, window-2), and "valid" or "free". Of a valid key also range (hexadecimal) and
  * rights. Then the key of the region below a memory window, the QP of a memory window of type
  * 2, the number of memory windows on a region. Sleeps.
- * @file: where to
+ * @file: debugfs file
  * @dev:  the adapter
  */
 void pavo_keys_show(struct seq_file *file, struct pavo_dev *dev);
 
 /**
- * pavo_key_remove - take the key of @region out of the table. The caller then ends its use,
+ * pavo_key_remove - remove the key of @region from the table. The caller then ends its use,
  * as after pavo_key_replace().
  * @table:  the keys of the adapter
- * @region: what the key means
+ * @region: the region
  *
  * Context: table->xa locked.
  */
 void pavo_key_remove(struct pavo_key_table *table, struct pavo_region *region);
 
 /**
- * pavo_key_replace - let the index of a key mean another region.
+ * pavo_key_replace - replace the region at the index of a key.
  * @table:  the keys of the adapter
- * @region: the new meaning, with its key
+ * @region: the new region, with its key
  *
- * Return: the old meaning. Packets may look at it until a grace period is over; peers stop
- * using it with pavo_rkm_start() or pavo_rkm_finish().
+ * Return: the old region. Packets may use it until a grace period is over; pavo_rkm_start() or
+ * pavo_rkm_finish() ends the operations of peers.
  *
  * Context: table->xa locked.
  */
@@ -229,7 +235,7 @@ struct pavo_region *pavo_key_replace(struct pavo_key_table *table,
  * @access: IB_ACCESS_* that must all be granted; 0 for reading
  * @region: found region, valid until rcu_read_unlock(); NULL if @len is 0
  *
- * With PAVO_ST_FAULT, @region is good for pavo_fault_request() and nothing else.
+ * With PAVO_ST_FAULT, @region may be passed to pavo_fault_request() only.
  *
  * The order of checks is key, PD, state, flags, length, presence. A zero-length access
  * needs no valid key (IBA 9.7.4.1.3). The key of all kernel memory (local_dma_lkey) is
@@ -241,7 +247,7 @@ enum pavo_status pavo_xlate(struct pavo_dev *dev, struct pavo_pd *pd, u32 key,
 			    u64 va, u64 len, int access,
 			    struct pavo_region **region);
 
-/** pavo_key_means - has a key still the meaning of that token? RCU read side. */
+/** pavo_key_means - true if the key still names the same registration. Context: RCU read side. */
 bool pavo_key_means(struct pavo_dev *dev, u32 key, u32 token);
 
 /** pavo_check - as pavo_xlate(), but pages need not be present. */
@@ -252,7 +258,7 @@ enum pavo_status pavo_check(struct pavo_dev *dev, struct pavo_pd *pd, u32 key,
 /**
  * pavo_use_begin - begin an operation of the peer of @key_state, if it may touch the range by the
  * R_Key @key.
- * @key_state: the QP
+ * @key_state: of the QP
  * @slot:   PAVO_KEY_SLOT_*; not in use
  * @key:    the R_Key
  * @va:     first byte of the range
@@ -269,23 +275,24 @@ enum pavo_status pavo_use_begin(struct pavo_key_state *key_state,
 				int access);
 
 /**
- * pavo_use_enter - begin the copy of another packet of that operation. From here on a walker
- * waits for pavo_use_leave() or pavo_use_end().
- * @key_state: the QP
+ * pavo_use_enter - begin the copy of another packet of that operation. A walker
+ * waits for pavo_use_leave() or pavo_use_end() from now on.
+ * @key_state: of the QP
  * @slot: as of pavo_use_begin()
  *
- * Return: false if the key was invalidated.
+ * Return: PAVO_ST_OK; PAVO_ST_STATE: the key was invalidated.
  */
-bool pavo_use_enter(struct pavo_key_state *key_state, unsigned int slot);
+enum pavo_status pavo_use_enter(struct pavo_key_state *key_state,
+				unsigned int slot);
 void pavo_use_leave(struct pavo_key_state *key_state, unsigned int slot);
 
-/** pavo_use_end - the operation is over or has failed; also allowed where there is none. */
+/** pavo_use_end - end the operation, in success or error; does nothing if there is none. */
 void pavo_use_end(struct pavo_key_state *key_state, unsigned int slot);
 
 /**
  * pavo_xlate_remote - find the memory of that packet, as pavo_xlate() does for L_Keys. Called
- * behind pavo_use_begin() or pavo_use_enter(), before pavo_use_leave() or pavo_use_end().
- * @key_state: the QP
+ * after pavo_use_begin() or pavo_use_enter(), before pavo_use_leave() or pavo_use_end().
+ * @key_state: of the QP
  * @key:    the R_Key
  * @va:     first byte of the packet's part
  * @len:    bytes of it
@@ -303,12 +310,12 @@ enum pavo_status pavo_check_remote(struct pavo_key_state *key_state, u32 key,
 /**
  * pavo_mw_bind - carry out a bind (IBA 10.6.7). A bind of type 1 may also move or unbind the
  * memory window; one of type 2 takes it from unbound to bound.
- * @key_state: the QP
+ * @key_state: of the QP
  * @seg:     the bind
- * @request: of the side that asks; used for PAVO_ST_WAIT
+ * @request: of the calling side; used for PAVO_ST_WAIT
  *
- * Return: PAVO_ST_OK; why it is not allowed; PAVO_ST_BUSY: no memory now. PAVO_ST_WAIT: the bind
- * is done, but completes only after @request is done.
+ * Return: PAVO_ST_OK; PAVO_ST_BUSY: no memory now; PAVO_ST_WAIT: the bind is done, but completes
+ * only after @request; or why it is not allowed.
  *
  * Context: BH disabled, RCU read side; no use of a key begun.
  */
@@ -317,9 +324,9 @@ enum pavo_status pavo_mw_bind(struct pavo_key_state *key_state,
 			      struct pavo_rkm_request *request);
 
 /**
- * pavo_mr_fast_reg - carry out a REG_MR: give the key of a region that is not valid
- * the listed pages as its meaning.
- * @key_state: the QP
+ * pavo_mr_fast_reg - carry out a REG_MR: let the key of a region that is not valid
+ * name the listed pages.
+ * @key_state: of the QP
  * @seg: key, address, length and rights
  *
  * Return and context: as pavo_mw_bind().
@@ -329,13 +336,14 @@ enum pavo_status pavo_mr_fast_reg(struct pavo_key_state *key_state,
 
 /**
  * pavo_key_invalidate - invalidate @key, for a WQE or the peer of @key_state. @key names a memory
- * window of type 2 that is bound to @key_state, or a region of a kernel consumer's fast registration.
- * @key_state:  the QP
+ * window of type 2 that is bound to @key_state, or a region of fast registration of a kernel
+ * consumer.
+ * @key_state: of the QP
  * @key:     the key
  * @request: as of pavo_mw_bind()
  *
- * When it is done, operations of peers by that key change no byte and send none. Uses as L_Key
- * are not waited for: a request of the consumer's own that another CPU is carrying out may
+ * When it is done, operations of peers by that key change no byte and send none. It does not wait
+ * for uses as L_Key: a request of the consumer's own that another CPU is carrying out may
  * copy its packet to the end.
  *
  * Return and context: as pavo_mw_bind().
@@ -343,16 +351,16 @@ enum pavo_status pavo_mr_fast_reg(struct pavo_key_state *key_state,
 enum pavo_status pavo_key_invalidate(struct pavo_key_state *key_state, u32 key,
 				     struct pavo_rkm_request *request);
 
-/** pavo_key_invalidate_local - the same for LOCAL_INV: no error where @key is free already. */
+/** pavo_key_invalidate_local - likewise, for LOCAL_INV: no error if @key is free already. */
 enum pavo_status pavo_key_invalidate_local(struct pavo_key_state *key_state,
 					   u32 key,
 					   struct pavo_rkm_request *request);
 
-/** pavo_key_check_invalidate - would pavo_key_invalidate() allow it? Context: RCU read side. */
+/** pavo_key_check_invalidate - make the checks of pavo_key_invalidate(). Context: RCU read side. */
 enum pavo_status pavo_key_check_invalidate(struct pavo_key_state *key_state,
 					   u32 key);
 
-/** pavo_mw_forget_qp - unbind all memory windows of @key_state, which is going away. Sleeps. */
+/** pavo_mw_forget_qp - unbind all memory windows of @key_state, whose QP ends. Sleeps. */
 void pavo_mw_forget_qp(struct pavo_key_state *key_state);
 
 /**
@@ -368,10 +376,12 @@ struct pavo_span {
 };
 
 /**
- * pavo_region_span - the first bytes of a translated range that are contiguous.
+ * pavo_region_span - find the first bytes of a translated range that are contiguous.
  * @region: the region
- * @va:     first byte, inside the range that was translated
+ * @va:     first byte, in the range that was translated
  * @len:    bytes of the range, from @va on; not 0
+ *
+ * Return: at most @len bytes in one page.
  */
 struct pavo_span pavo_region_span(const struct pavo_region *region, u64 va,
 				  unsigned int len);
@@ -381,12 +391,12 @@ struct pavo_span pavo_region_span(const struct pavo_region *region, u64 va,
  * @region: the region
  * @va:     first byte
  * @from:   the buffer
- * @len:    bytes, inside the range
+ * @len:    bytes, in the range
  */
 void pavo_region_write(const struct pavo_region *region, u64 va,
 		       const void *from, unsigned int len);
 
-/** pavo_region_read - copy @len bytes at @va out to a kernel buffer. */
+/** pavo_region_read - copy @len bytes at @va to a kernel buffer. */
 void pavo_region_read(const struct pavo_region *region, u64 va, void *to,
 		      unsigned int len);
 
@@ -394,9 +404,9 @@ void pavo_region_read(const struct pavo_region *region, u64 va, void *to,
  * pavo_region_store - write 8 bytes in one store.
  * @region: the region
  * @va:     the address
- * @value:  as it is in memory
+ * @value:  in the byte order of the packet
  *
- * Return: 0, or -EINVAL if the memory behind @va is not aligned to 8 bytes.
+ * Return: 0; -EINVAL: the memory behind @va is not aligned to 8 bytes.
  */
 int pavo_region_store(const struct pavo_region *region, u64 va, u64 value);
 
@@ -407,7 +417,7 @@ int pavo_region_store(const struct pavo_region *region, u64 va, u64 value);
  * @op:     the operation
  * @orig:   set to the old value, in host order
  *
- * Atomic also towards the CPUs of the process that owns the memory.
+ * The operation is atomic for the process that owns the memory, too.
  *
  * Return: 0; -EINVAL if the memory behind @va is not aligned to 8 bytes; -EOPNOTSUPP if it lies
  * in a PCI device; -EAGAIN if other CPUs changed the word at every attempt.
@@ -420,15 +430,16 @@ int pavo_region_atomic(const struct pavo_region *region, u64 va,
  * @ibpd:   its protection domain
  * @base:   address of its first byte
  * @length: bytes
- * @pages:  its pages, which the window may replace; each of them stays as long as the key
+ * @pages:  its pages, which the window may replace; each of them exists as long as the key
  * @window: the window
  *
- * Return: the region, or an error. Sleeps.
+ * Context: process, sleeps.
+ * Return: the region; ERR_PTR(-ENOMEM), or an errno of pavo_key_insert().
  */
 struct pavo_mr *pavo_mr_of_direct(struct ib_pd *ibpd, u64 base, u64 length,
 				  struct page **pages,
 				  struct pavo_direct *window);
-/** pavo_mr_end_direct - end it; waits for a grace period. */
+/** pavo_mr_end_direct - remove and free the key of a direct window; waits for a grace period. */
 void pavo_mr_end_direct(struct pavo_mr *mr);
 
 /* verbs objects; called by verbs/ only */

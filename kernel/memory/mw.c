@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * mw.c - memory windows (IBA 10.6.7): keys of their own for a part of a
- * region, given and taken by work requests; and invalidation of keys.
+ * region, bound and invalidated by work requests; and invalidation of keys.
  *
  * verbs/ makes and destroys the objects in process context. Both sides of the QPs bind and
  * invalidate, and may not sleep. A bound memory window has a struct pavo_region of its own
@@ -19,7 +19,7 @@
 	(IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE | \
 	 IB_ACCESS_REMOTE_ATOMIC)
 /*
- * Flags that a bind may name. Local rights have no effect, since memory windows have no L_Key,
+ * Flags that a bind may have. Local rights have no effect, since memory windows have no L_Key,
  * and the optional ones, relaxed ordering among them, have none on this adapter.
  */
 #define PAVO_MW_FLAGS                                             \
@@ -71,8 +71,8 @@ static struct pavo_region *unbind_mw(struct pavo_mw *mw, u32 key)
 	return old;
 }
 
-/* End all use of @old, then free it. Sleeps. */
-static void free_meaning(struct pavo_dev *dev, struct pavo_region *old)
+/* End the operations of peers with @old, then free it. Sleeps. */
+static void retire_region(struct pavo_dev *dev, struct pavo_region *old)
 {
 	if (!old)
 		return;
@@ -81,20 +81,22 @@ static void free_meaning(struct pavo_dev *dev, struct pavo_region *old)
 }
 
 /*
- * The same for a side of @key_state, without sleeping. Return: PAVO_ST_OK: @old has no user any more;
- * PAVO_ST_WAIT: it has none when @request is done.
+ * Retire @old for a side of @key_state, without sleeping.
+ *
+ * Return: PAVO_ST_OK: the operations of peers have ended; PAVO_ST_WAIT: they have when @request
+ * is done.
  */
-static enum pavo_status dismiss_for(struct pavo_key_state *key_state,
-				    struct pavo_region *old,
-				    struct pavo_rkm_request *request)
+static enum pavo_status retire_region_nosleep(struct pavo_key_state *key_state,
+					      struct pavo_region *old,
+					      struct pavo_rkm_request *request)
 {
-	bool done;
+	enum pavo_status status;
 
 	if (!old)
 		return PAVO_ST_OK;
-	done = pavo_rkm_start(key_state, old->pd, old->key, request);
+	status = pavo_rkm_start(key_state, old->pd, old->key, request);
 	kfree_rcu(old, rcu);
-	return done ? PAVO_ST_OK : PAVO_ST_WAIT;
+	return status;
 }
 
 int pavo_dealloc_mw(struct ib_mw *ibmw)
@@ -103,12 +105,12 @@ int pavo_dealloc_mw(struct ib_mw *ibmw)
 	struct pavo_key_table *keys = &mw->dev->keys;
 	struct pavo_region *old;
 
-	/* Remove the key at once, or it could be bound again while its use ends. */
+	/* Remove the key at once, or a WQE could bind it anew while its use ends. */
 	xa_lock_bh(&keys->xa);
 	old = unbind_mw(mw, mw->bound ? mw->bound->key : mw->none.key);
 	pavo_key_remove(keys, &mw->none);
 	xa_unlock_bh(&keys->xa);
-	free_meaning(mw->dev, old);
+	retire_region(mw->dev, old);
 	/* For packets that found mw->none. */
 	synchronize_rcu_expedited();
 	pavo_object_give(mw->dev, PAVO_OBJ_MW, mw->account);
@@ -132,12 +134,12 @@ void pavo_mw_forget_qp(struct pavo_key_state *key_state)
 		xa_unlock_bh(&keys->xa);
 		if (!old)
 			return;
-		free_meaning(key_state->dev, old);
+		retire_region(key_state->dev, old);
 	}
 }
 
-/* May @key_state bind the memory window of @now as @seg says? */
-static bool window_fits(const struct pavo_key_state *key_state,
+/* True if @key_state may bind the memory window of @now as in @seg. */
+static bool may_bind_mw(const struct pavo_key_state *key_state,
 			const struct pavo_region *now,
 			const struct pavo_bind_seg *seg)
 {
@@ -148,14 +150,14 @@ static bool window_fits(const struct pavo_key_state *key_state,
 	if (mw->ib.type == IB_MW_TYPE_1)
 		return now->key == seg->mw_rkey &&
 		       !(seg->access & IB_ZERO_BASED);
-	/* Type 2 goes from free to bound; the tag of its old key does not matter. */
+	/* Type 2 may be bound only if it is free; the tag of its old key is ignored. */
 	return !mw->bound && seg->length;
 }
 
-/* May a memory window show that part of @mr with those rights? */
-static enum pavo_status range_fits(const struct pavo_key_state *key_state,
-				   const struct pavo_region *mr,
-				   const struct pavo_bind_seg *seg)
+/* Check whether a memory window may name that part of @mr with those rights. */
+static enum pavo_status check_bind_range(const struct pavo_key_state *key_state,
+					 const struct pavo_region *mr,
+					 const struct pavo_bind_seg *seg)
 {
 	u64 offset;
 
@@ -175,7 +177,7 @@ static enum pavo_status range_fits(const struct pavo_key_state *key_state,
 }
 
 /*
- * The key after the bind: a memory window keeps its index, and the bind chooses the tag. The
+ * Make the key after the bind: a memory window keeps its index, and the bind chooses the tag. The
  * index bits of the bind are ignored (IBA 10.6.7.2.1).
  */
 static u32 key_of_bind(const struct pavo_region *now,
@@ -193,7 +195,7 @@ static void set_view(struct pavo_region *view, struct pavo_key_state *key_state,
 		.key = key,
 		.access = seg->access & PAVO_MW_ACCESS,
 		.valid = true,
-		/* Attached pages could leave after the key was invalidated. */
+		/* Attached pages could be sent after the key was invalidated. */
 		.copied = true,
 		.pd = key_state->pd,
 		.key_state = mw->ib.type == IB_MW_TYPE_2 ? key_state : NULL,
@@ -208,8 +210,8 @@ static void set_view(struct pavo_region *view, struct pavo_key_state *key_state,
 }
 
 /*
- * Check, and switch the meaning of the key. @view: room for the new meaning, set to NULL if
- * used; @old: the old meaning, whose use the caller ends. Keys are locked.
+ * Check the bind, and replace the region behind the key. @view: memory for the new one, set to
+ * NULL if used; @old: set to the old one, which the caller retires. Keys are locked.
  */
 static enum pavo_status bind_mw(struct pavo_key_state *key_state,
 				const struct pavo_bind_seg *seg,
@@ -223,12 +225,12 @@ static enum pavo_status bind_mw(struct pavo_key_state *key_state,
 	struct pavo_mw *mw;
 	u32 key;
 
-	if (!now || !now->mw || !window_fits(key_state, now, seg))
+	if (!now || !now->mw || !may_bind_mw(key_state, now, seg))
 		return PAVO_ST_MW_BIND;
 	mw = now->mw;
 	if (seg->length) {
 		mr = xa_load(&keys->xa, seg->mr_lkey >> 8);
-		status = range_fits(key_state, mr, seg);
+		status = check_bind_range(key_state, mr, seg);
 		if (status)
 			return status;
 	}
@@ -265,12 +267,12 @@ enum pavo_status pavo_mw_bind(struct pavo_key_state *key_state,
 	status = bind_mw(key_state, seg, &view, &old);
 	xa_unlock_bh(&key_state->dev->keys.xa);
 	kfree(view);
-	return status ?: dismiss_for(key_state, old, request);
+	return status ?: retire_region_nosleep(key_state, old, request);
 }
 
-/* May @key_state or its peer invalidate @key, which means @now? */
-static enum pavo_status may_invalidate(const struct pavo_key_state *key_state,
-				       u32 key, const struct pavo_region *now)
+/* Check whether @key_state or its peer may invalidate @key, which names @now. */
+static enum pavo_status check_invalidate(const struct pavo_key_state *key_state,
+					 u32 key, const struct pavo_region *now)
 {
 	if (!now || now->key != key)
 		return PAVO_ST_KEY;
@@ -286,13 +288,13 @@ static enum pavo_status may_invalidate(const struct pavo_key_state *key_state,
 enum pavo_status pavo_key_check_invalidate(struct pavo_key_state *key_state,
 					   u32 key)
 {
-	return may_invalidate(key_state, key,
-			      xa_load(&key_state->dev->keys.xa, key >> 8));
+	return check_invalidate(key_state, key,
+				xa_load(&key_state->dev->keys.xa, key >> 8));
 }
 
 /*
- * Is the key that of an unregistered region of fast registration? LOCAL_INV of it is allowed:
- * kernel consumers begin a chain with one.
+ * True if the key is that of an unregistered region of fast registration. LOCAL_INV of it is
+ * allowed: kernel consumers begin a chain with one.
  */
 static bool is_free_already(const struct pavo_key_state *key_state, u32 key,
 			    const struct pavo_region *now)
@@ -320,9 +322,9 @@ enum pavo_status pavo_key_invalidate(struct pavo_key_state *key_state, u32 key,
 
 	xa_lock_bh(&keys->xa);
 	now = xa_load(&keys->xa, key >> 8);
-	status = may_invalidate(key_state, key, now);
+	status = check_invalidate(key_state, key, now);
 	if (!status)
 		old = now->mw ? unbind_mw(now->mw, key) : pavo_mr_fast_end(now);
 	xa_unlock_bh(&keys->xa);
-	return status ?: dismiss_for(key_state, old, request);
+	return status ?: retire_region_nosleep(key_state, old, request);
 }

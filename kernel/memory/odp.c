@@ -2,25 +2,24 @@
 /*
  * odp.c - on-demand paging: regions whose memory is not pinned.
  *
- * A region knows a page from the time that a packet touched it or a process prefetched it,
- * until the kernel takes it back. Packet processing cannot sleep, so it only looks under RCU
+ * A region has a page from the time that a packet touched it or a process prefetched it,
+ * until the kernel takes it back. Packet processing cannot sleep, so it only checks under RCU
  * whether a page is there. If not, the side of the QP waits (pavo_fault_request()) until a pager
  * has brought the page in. When the kernel takes pages back, the MMU notifier hides them and
  * waits for a grace period. No side keeps a page beyond its RCU section, and none is attached
  * to a packet.
  *
- * Pages come from get_user_pages_remote() and from nowhere else. It knows which memory the kernel
- * may touch: not what has no direct map (memfd_secret()), no I/O memory, no page of a device that
- * the CPU cannot reach, and whatever later kernels add. HMM, which tells what the page tables hold,
- * knows none of this. A page's reference is dropped as soon as the region has the page: what keeps
- * the page from then on is the MMU notifier, by the protocol of interval notifiers
- * (mmu_interval_read_begin()). A page that was taken back between the begin and store_pages() is
- * not entered. FOLL_LONGTERM is not asked for: the notifier lets file systems have their pages at
- * any time. rdma core's ib_umem_odp is not used: its map of DMA addresses is of no use here and
- * cannot be read without its mutex.
+ * Pages come from get_user_pages_remote() only. It refuses memory that the kernel may not touch:
+ * memory without a direct map (memfd_secret()), I/O memory, pages of a device that the CPU cannot
+ * reach, and what newer kernels add. HMM reports the page tables and makes none of these checks.
+ * A page's reference is dropped as soon as the region has the page: from then on the MMU notifier
+ * keeps the page valid, by the protocol of interval notifiers (mmu_interval_read_begin()). A page
+ * that was taken back between the begin and store_pages() is not entered. FOLL_LONGTERM is not
+ * set: the notifier lets file systems have their pages at any time. rdma core's ib_umem_odp is not
+ * used: its map of DMA addresses has no use here and cannot be read without its mutex.
  *
- * Memory that lies in a PCI device (p2pdma) is never pinned, so that its driver can leave at any
- * time. The driver takes the pages out of page tables first, and so out of regions.
+ * Memory that lies in a PCI device (p2pdma) is never pinned, so that its driver can be unbound at
+ * any time. The driver removes the pages from page tables first, and so from regions.
  */
 #include <linux/atomic.h>
 #include <linux/jiffies.h>
@@ -42,13 +41,13 @@
 #define PRESENT 1ul
 #define WRITABLE 2ul
 #define FLAGS (PRESENT | WRITABLE)
-/* Pages brought in at a time. */
+/* Most pages that one call brings in. */
 #define BATCH 64
 /* Pages brought in for a fault of fewer, as the kernel's fault-around does. */
 #define AHEAD 16
-/* Give up after so long: the kernel may take pages back faster than they come. */
+/* Jiffies after which a fault fails: the kernel may take pages back faster than they come. */
 #define FAULT_TIMEOUT HZ
-/* Begin that time anew so often, when pages came that had to be waited for so long. */
+/* Times that FAULT_TIMEOUT is restarted, each after pages that took LONG_WAIT jiffies to come. */
 #define FAULT_WAITS 16
 #define LONG_WAIT (FAULT_TIMEOUT / FAULT_WAITS)
 
@@ -56,9 +55,9 @@ static atomic64_t last_id;
 
 /**
  * struct pavo_odp - memory of an on-demand region.
- * @id:       unique for ever; not 0
- * @notifier: tells when the kernel takes pages back
- * @dev:      for its counters; valid as long as the region lives
+ * @id:       never used twice; not 0
+ * @notifier: the kernel calls it before it takes pages back
+ * @dev:      for its counters; valid as long as the region exists
  * @mm:       the process's memory; @pager holds a reference
  * @pager:    brings pages in
  * @mutex:    protects writes to @pages, and @ended
@@ -66,8 +65,8 @@ static atomic64_t last_id;
  * @device:   all of it lies in PCI devices; other pages are refused
  * @users:    references: one of the region, one for each fault or prefetch under way
  * @start:    address of the first page
- * @npages:   number of pages
- * @pages:    an entry for each, read under RCU. An entry that loses PRESENT keeps its
+ * @npages:   entries of @pages
+ * @pages:    an entry for each page, read under RCU. An entry that loses PRESENT keeps its
  *            page for a grace period, for packets that saw the bit.
  */
 struct pavo_odp {
@@ -108,8 +107,8 @@ bool pavo_odp_present(const struct pavo_region *region, u64 va, u64 len,
 	return true;
 }
 
-/* Behind each so many pages of a range other tasks may run: it may have 2^27. */
-static void rest_at(unsigned long i)
+/* Let other tasks run after every 2^16 pages of a range, which may have 2^27. */
+static void resched_at_page(unsigned long i)
 {
 	if (i % (1ul << 16) == 0)
 		cond_resched();
@@ -123,7 +122,7 @@ static void hide_pages(struct pavo_odp *odp, unsigned long first,
 	bool any = false;
 
 	for (i = first; i <= last; i++) {
-		rest_at(i);
+		resched_at_page(i);
 		entry = odp->pages[i];
 		if (entry & PRESENT) {
 			WRITE_ONCE(odp->pages[i], entry & ~PRESENT);
@@ -134,7 +133,7 @@ static void hide_pages(struct pavo_odp *odp, unsigned long first,
 		return;
 	synchronize_rcu_expedited();
 	for (i = first; i <= last; i++) {
-		rest_at(i);
+		resched_at_page(i);
 		entry = odp->pages[i];
 		if (entry & WRITABLE)
 			set_page_dirty(entry_page(entry));
@@ -168,7 +167,7 @@ static const struct mmu_interval_notifier_ops notifier_ops = {
 	.invalidate = invalidate_odp,
 };
 
-/* Does the region take the page? Its memory may be @device memory, or else not. */
+/* True if the region takes the page. @device: the page is memory of a PCI device. */
 static bool takes_page(const struct pavo_odp *odp, bool device)
 {
 	return device ? PAVO_COPIES_DEVICES : !odp->device;
@@ -178,7 +177,7 @@ static bool takes_page(const struct pavo_odp *odp, bool device)
  * Enter @count pages from index @first on. A page that is there already was not taken back since,
  * and stays writable if it was.
  *
- * Return: 0; -EBUSY: the kernel took some back since @seq, try again; -EFAULT: a page that the
+ * Return: 0; -EBUSY: the kernel took some back since @seq, repeat; -EFAULT: a page that the
  * region does not take.
  */
 static int store_pages(struct pavo_odp *odp, unsigned long seq,
@@ -216,8 +215,8 @@ static int store_pages(struct pavo_odp *odp, unsigned long seq,
  * Get at most @count pages from index @first on, with a reference to each. The kernel releases
  * mmap_lock where it waits for a page, and a fatal signal ends the wait.
  *
- * Return: how many, at least one; -ENOMEM; -EINTR; -EFAULT: the process has no first page that
- * the kernel may use so.
+ * Return: how many, at least one; -ENOMEM; -EINTR; -EFAULT: the process has no page at @first, or
+ * one that the kernel may not access with @flags.
  */
 static long get_pages(struct pavo_odp *odp, unsigned long first,
 		      unsigned long count, unsigned int flags,
@@ -247,8 +246,11 @@ static void put_pages(struct page **pages, unsigned long count)
 }
 
 /*
- * Bring in the first of @count pages, with as many of those behind it as come along, no more than
- * BATCH. Return: how many, at least one; or a negative errno.
+ * Bring in the first of @count pages, and those behind it that need no further wait, BATCH in all
+ * at most.
+ *
+ * Return: how many, at least one; -EINTR; -ECANCELED: the region has ended; -EBUSY: the kernel
+ * took pages back all the time; an errno of get_pages() or store_pages().
  */
 static long bring_in_some(struct pavo_odp *odp, unsigned long first,
 			  unsigned long count, unsigned int flags)
@@ -285,8 +287,10 @@ static long bring_in_some(struct pavo_odp *odp, unsigned long first,
 }
 
 /*
- * Bring in pages. @flags: FOLL_WRITE: for writing, too; PAVO_FOLL_THERE: only those that the
- * process has now, and no error for the others.
+ * Bring in @count pages. @flags: FOLL_WRITE: for writing, too; PAVO_FOLL_THERE: only those that
+ * the process has now, and no error for the others.
+ *
+ * Return: 0; -EFAULT: the process has ended; an errno of bring_in_some().
  */
 static int bring_in(struct pavo_odp *odp, unsigned long first,
 		    unsigned long count, unsigned int flags)
@@ -331,7 +335,7 @@ enum pavo_status pavo_fault_request(struct pavo_key_state *key_state,
 	unsigned long first = at >> PAGE_SHIFT;
 	struct pavo_fault *fault;
 
-	/* A side has one fault at a time; it asks again when that is over. */
+	/* A side has one fault at a time; it requests the next one when that is over. */
 	if (missing->state == PAVO_MISSING_WAITING)
 		return PAVO_ST_WAIT;
 	if (missing->state == PAVO_MISSING_FAILED) {
@@ -365,7 +369,7 @@ enum pavo_status pavo_fault_request(struct pavo_key_state *key_state,
 	return PAVO_ST_WAIT;
 }
 
-/* Bring in the pages of @fault, and up to AHEAD in all if those can be had, too. */
+/* pavo_odp_fault - bring in the pages of @fault, and up to AHEAD in all if that succeeds. */
 int pavo_odp_fault(const struct pavo_fault *fault)
 {
 	struct pavo_odp *odp = fault->odp;
@@ -436,7 +440,7 @@ int pavo_odp_fill_device(struct pavo_odp *odp, bool writable)
 	return bring_in(odp, 0, odp->npages, writable ? FOLL_WRITE : 0);
 }
 
-/* Does not wait for pagers: they see @ended, and are killed if they wait for a page. */
+/* pavo_odp_release - end the memory of a region. Pager threads see @ended, or are killed. */
 void pavo_odp_release(struct pavo_odp *odp)
 {
 	if (!odp)
@@ -458,7 +462,7 @@ void pavo_odp_set(struct pavo_region *region, const struct pavo_memory *memory)
 	region->copied = true;
 }
 
-/* The memory of @sge, with a reference; an error if the process may not prefetch it so. */
+/* Get the memory of @sge, with a reference; an ERR_PTR() if @access does not allow a prefetch. */
 static struct pavo_odp *get_prefetched(struct pavo_dev *dev, struct pavo_pd *pd,
 				       const struct ib_sge *sge, int access,
 				       u64 *at)
@@ -506,7 +510,7 @@ static int prefetch_entry(struct pavo_dev *dev, struct pavo_pd *pd,
 	return err;
 }
 
-/* IBV_ADVISE_MR_FLAG_FLUSH is only a hint: the call always waits for the pages. */
+/* pavo_advise_mr - prefetch. IBV_ADVISE_MR_FLAG_FLUSH is ignored: the call always waits. */
 int pavo_advise_mr(struct ib_pd *ibpd, enum ib_uverbs_advise_mr_advice advice,
 		   u32 flags, struct ib_sge *sg_list, u32 num_sge,
 		   struct uverbs_attr_bundle *attrs)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * odp.h - the interface of on-demand paging to other files; included by memory.h.
- * Kernels without MMU notifiers, by which the adapter learns that pages are taken back, have no
- * on-demand regions.
+ * odp.h - interface of on-demand paging; included by memory.h.
+ * Kernels without MMU notifiers, which notify the adapter that the kernel takes pages back, have
+ * no on-demand regions.
  */
 #ifndef PAVO_ODP_H
 #define PAVO_ODP_H
@@ -23,15 +23,15 @@ struct pavo_region;
 /* State of pages that a side waits for (memory/odp.c). */
 enum pavo_missing_state {
 	PAVO_MISSING_NONE,
-	PAVO_MISSING_WAITING, /* a thread sees to it, and has the QP's work run */
-	PAVO_MISSING_FAILED, /* it could not; the next try may tell */
+	PAVO_MISSING_WAITING, /* a pager thread brings them in, then runs the QP's work */
+	PAVO_MISSING_FAILED, /* it failed; the side's next attempt finds that and fails, too */
 };
 
 /**
  * struct pavo_missing - pages that a side needs.
- * @state: enum pavo_missing_state; the side begins WAITING, and the pager's thread or
+ * @state: enum pavo_missing_state; the side sets WAITING, and a pager thread or
  *         pavo_fault_detach() ends it
- * @id:    id of the memory; tells the side whether FAILED is of the range that it tries
+ * @id:    id of the memory, with which the side compares that of its next attempt after FAILED
  * @first: first page, likewise
  * @fault: set while WAITING; under the lock of memory/pager.c
  */
@@ -46,13 +46,14 @@ struct pavo_missing {
 #define PAVO_HAS_ODP true
 
 /**
- * pavo_odp_present - are all pages of a translated range there?
+ * pavo_odp_present - check whether all pages of a translated range are there.
  * @region: an on-demand region
  * @va:     first byte
  * @len:    bytes
  * @write:  they must be writable, too
  *
  * Context: RCU read side; pages that are there stay until it ends.
+ * Return: true if they are.
  */
 bool pavo_odp_present(const struct pavo_region *region, u64 va, u64 len,
 		      bool write);
@@ -60,8 +61,8 @@ struct page *pavo_odp_page(const struct pavo_odp *odp, unsigned long index);
 
 /**
  * pavo_fault_request - have a pager bring in a range that is not there (PAVO_ST_FAULT). The
- * QP's work runs the side again afterwards.
- * @key_state: the QP
+ * QP's work runs the side afterwards.
+ * @key_state: of the QP
  * @missing: of the side that needs the pages
  * @region: the region
  * @va:     first byte
@@ -78,8 +79,8 @@ enum pavo_status pavo_fault_request(struct pavo_key_state *key_state,
 				    u64 len, bool write);
 
 /**
- * pavo_fault_detach - end the wait of @side, whose QP is in RESET, and forget an earlier
- * failure. A pager that serves the fault may go on, and runs no side afterwards.
+ * pavo_fault_detach - end the wait of a side whose QP is in RESET, and forget an earlier
+ * failure. A pager that serves the fault may continue, but runs no side afterwards.
  * @missing: of the side that needs the pages
  *
  * Context: process; no side is locked.
@@ -93,8 +94,10 @@ void pavo_pager_exit(void);
 int pavo_odp_get(struct pavo_memory *memory, struct pavo_dev *dev, u64 start,
 		 u64 length);
 /*
- * Bring in all pages of a new region. From here on each has to lie in a PCI device: what a process
- * maps there later is not what it registered. Return: 0; -EFAULT: one does not, or lacks rights.
+ * Bring in all pages of a new region. From now on each has to lie in a PCI device: other memory
+ * that the process maps there later was not registered.
+ *
+ * Return: 0; -EFAULT: a page lies in no device, or lacks rights; another errno of bring_in().
  */
 int pavo_odp_fill_device(struct pavo_odp *odp, bool writable);
 void pavo_odp_release(struct pavo_odp *odp);
@@ -120,9 +123,10 @@ static inline struct page *pavo_odp_page(const struct pavo_odp *odp,
 	return NULL;
 }
 
-static inline enum pavo_status pavo_fault_request(
-	struct pavo_key_state *key_state, struct pavo_missing *missing,
-	const struct pavo_region *region, u64 va, u64 len, bool write)
+static inline enum pavo_status
+pavo_fault_request(struct pavo_key_state *state, struct pavo_missing *missing,
+		   const struct pavo_region *region, u64 va, u64 len,
+		   bool write)
 {
 	return PAVO_ST_RANGE;
 }

@@ -3,7 +3,7 @@
  * pager.c - threads that wait for pages; see pager.h.
  *
  * Called by odp.c. Each process with on-demand regions has a pager, with at least one thread,
- * and more while faults wait, up to a bound. One lock protects all pagers of the machine and
+ * and up to THREADS while faults wait. One lock protects all pagers of the machine and
  * their faults; no page is brought in under it.
  */
 #include <linux/completion.h>
@@ -20,7 +20,7 @@
 
 /* Threads of one process, each with one fault at a time; other faults wait. */
 #define THREADS 4
-/* How long a thread waits for a fault before it ends, if it is not the only one. */
+/* Jiffies that a thread waits for a fault before it ends, if it is not the only one. */
 #define LINGER HZ
 
 /**
@@ -28,7 +28,7 @@
  * @list:    in the list of all pagers
  * @mm:      memory of the process; mmgrab()
  * @users:   its on-demand regions. At 0 the threads end, and the last one frees the pager.
- * @threads: number of threads, with those in @starting
+ * @threads: its threads, with those in @starting
  * @idle:    threads that wait for a fault
  * @starting: threads that have not begun yet; their start may fail
  * @waiting: faults that no thread serves yet
@@ -51,21 +51,21 @@ struct pavo_pager {
 
 static struct workqueue_struct *grow_wq;
 static LIST_HEAD(pagers);
-/* Protects pagers, faults and the faults' ends in sides. BH: packets ask for pages. */
+/* Protects pagers, faults, and missing.fault of sides. BH: packet processing requests pages. */
 static DEFINE_SPINLOCK(lock);
 
-/* Threads begun, and their ends: the module's exit waits for each. */
+/* Threads begun, and the end of each, for which the module's exit waits. */
 static atomic_t begun;
 static DECLARE_COMPLETION(ended);
 
-/* Called when the pager has no thread and will get none. */
+/* Free a pager that has no thread and gets none any more. */
 static void free_pager(struct pavo_pager *pager)
 {
 	mmdrop(pager->mm);
 	kfree(pager);
 }
 
-/* The side goes on. Lock held. */
+/* End the wait of the side, with @err or 0, and run the QP's work. Lock held. */
 static void notify_side(struct pavo_fault *fault, int err)
 {
 	struct pavo_missing *missing = fault->missing;
@@ -95,7 +95,7 @@ static void end_fault(struct pavo_fault *fault, int err)
 	kfree(fault);
 }
 
-/* Take the next fault for this thread; NULL: none waits. Lock held. */
+/* Take the next fault for this thread. Return: NULL if none waits. Lock held. */
 static struct pavo_fault *take_fault(struct pavo_pager *pager)
 {
 	struct pavo_fault *fault;
@@ -111,8 +111,8 @@ static struct pavo_fault *take_fault(struct pavo_pager *pager)
 
 /*
  * Serve a fault with a reference to the module. Some waits end by no signal, as when a FUSE
- * server has taken a request and is silent. Then only this thread waits, and the reference
- * keeps the module from being unloaded under it.
+ * server has taken a request and does not answer. Then only this thread waits, and the reference
+ * keeps the module loaded.
  */
 static int serve_fault(const struct pavo_fault *fault)
 {
@@ -136,20 +136,20 @@ static void serve_all(struct pavo_pager *pager)
 		if (!fault)
 			return;
 		end_fault(fault, serve_fault(fault));
-		/* A kill was meant for that fault alone. */
+		/* A kill was for that fault only. */
 		flush_signals(current);
 		cond_resched();
 	}
 }
 
-/* Has a waiting thread anything to do? */
-static bool is_called(const struct pavo_pager *pager)
+/* True if a waiting thread has to serve a fault, or to end. */
+static bool has_work(const struct pavo_pager *pager)
 {
 	return !list_empty_careful(&pager->waiting) || !READ_ONCE(pager->users);
 }
 
-/* Should this thread end? Lock held. */
-static bool is_spare(const struct pavo_pager *pager, bool lingered)
+/* True if this thread should end. Lock held. */
+static bool is_thread_spare(const struct pavo_pager *pager, bool lingered)
 {
 	if (!list_empty(&pager->waiting))
 		return false;
@@ -157,7 +157,7 @@ static bool is_spare(const struct pavo_pager *pager, bool lingered)
 	       (lingered && pager->threads - pager->starting > 1);
 }
 
-/* Count a thread less. Return: true if the caller is to free the pager. Lock held. */
+/* Remove a thread from the count. Return: true if the caller has to free the pager. Lock held. */
 static bool leave_pager(struct pavo_pager *pager)
 {
 	return !--pager->threads && !pager->users;
@@ -168,7 +168,7 @@ static int pager_thread(void *data)
 	struct pavo_pager *pager = data;
 	bool lingered = false, last, seen;
 
-	/* Only a signal gets a thread out of a fault; see pavo_pager_end(). */
+	/* Only a signal ends the wait of a fault; see pavo_pager_end(). */
 	allow_signal(SIGKILL);
 	spin_lock_bh(&lock);
 	pager->starting--;
@@ -178,12 +178,12 @@ static int pager_thread(void *data)
 		serve_all(pager);
 		pavo_kcov_end(seen);
 		spin_lock_bh(&lock);
-		if (is_spare(pager, lingered))
+		if (is_thread_spare(pager, lingered))
 			break;
 		pager->idle++;
 		spin_unlock_bh(&lock);
 		lingered = !wait_event_idle_timeout(pager->wait,
-						    is_called(pager), LINGER);
+						    has_work(pager), LINGER);
 		spin_lock_bh(&lock);
 		pager->idle--;
 		spin_unlock_bh(&lock);
@@ -206,7 +206,7 @@ static int begin_thread(struct pavo_pager *pager)
 	return PTR_ERR_OR_ZERO(task);
 }
 
-/* Queued by pavo_pager_serve(), which has counted the thread. */
+/* Start a thread, which pavo_pager_serve() has counted already. */
 static void start_pager_thread(struct work_struct *work)
 {
 	struct pavo_pager *pager = container_of(work, struct pavo_pager, grow);
@@ -233,7 +233,7 @@ void pavo_pager_serve(struct pavo_pager *pager, struct pavo_fault *fault)
 		pager->threads++;
 		queue_work(grow_wq, &pager->grow);
 	}
-	/* Still under the lock: behind it the fault may be over and the pager gone. */
+	/* Under the lock: after it the fault may be over and the pager freed. */
 	wake_up(&pager->wait);
 	spin_unlock_bh(&lock);
 }
@@ -295,7 +295,7 @@ struct pavo_pager *pavo_pager_get(struct mm_struct *mm)
 	spin_unlock_bh(&lock);
 	if (!pager)
 		return made;
-	/* Another thread of the process was faster. */
+	/* Another thread of the process has added one meanwhile. */
 	INIT_LIST_HEAD(&made->list);
 	pavo_pager_put(made);
 	return pager;
@@ -306,7 +306,7 @@ void pavo_pager_put(struct pavo_pager *pager)
 	spin_lock_bh(&lock);
 	WRITE_ONCE(pager->users, pager->users - 1);
 	if (!pager->users) {
-		/* Later regions of the process get a new pager. */
+		/* New regions of the process get a new pager. */
 		list_del(&pager->list);
 		/* Under the lock: without users the last thread frees it. */
 		wake_up_all(&pager->wait);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * pager.h - threads that bring pages in for queue pairs, some for each process's memory;
+ * pager.h - threads that bring pages in for queue pairs, up to four for each process;
  * between odp.c and pager.c.
  *
- * A page may take as long as a process likes, or never come (FUSE, userfaultfd). So only a
- * thread waits for it: the queue pair that asked can detach from the fault, the end of the
- * region kills the thread, and other processes have other threads.
+ * A process may delay a page for ever (FUSE, userfaultfd). So only a
+ * thread waits for it: the queue pair that needs the page can detach from the fault, the end of
+ * the region kills the thread, and other processes have other threads.
  */
 #ifndef PAVO_PAGER_H
 #define PAVO_PAGER_H
@@ -25,7 +25,7 @@ struct task_struct;
  * @list:  in its pager's list of waiting or of served faults
  * @odp:   the memory; a reference
  * @first: index of the first page
- * @count: number of pages
+ * @count: pages
  * @write: the pages are needed for writing
  * @key_state: its work runs when the fault is over; NULL: detached
  * @missing: of the side that waits
@@ -43,7 +43,7 @@ struct pavo_fault {
 };
 
 /**
- * pavo_pager_get - the pager of a process, with a reference for one more region. Sleeps.
+ * pavo_pager_get - get the pager of a process, with a reference for one more region. Sleeps.
  * @mm: memory of the process
  *
  * Return: NULL without memory.
@@ -52,14 +52,16 @@ struct pavo_pager *pavo_pager_get(struct mm_struct *mm);
 /** pavo_pager_put - balances pavo_pager_get(); no fault of the region is left. Process context. */
 void pavo_pager_put(struct pavo_pager *pager);
 
-/** pavo_pager_serve - have a thread of @pager serve @fault, and free it. Any context. */
+/** pavo_pager_serve - queue @fault for threads of @pager, which serve and free it. Any context. */
 void pavo_pager_serve(struct pavo_pager *pager, struct pavo_fault *fault);
 
 /**
  * pavo_pager_end - end waiting faults of @odp with an error, and kill threads that serve one.
- * Does not wait for the threads. Process context.
+ * Does not wait for the threads.
  * @pager: pager of the process
  * @odp:   the memory that ends
+ *
+ * Context: process.
  */
 void pavo_pager_end(struct pavo_pager *pager, const struct pavo_odp *odp);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * pd.h - protection domains: whose keys name which memory.
+ * pd.h - protection domains: a queue pair uses keys of its own one only.
  */
 #ifndef PAVO_PD_H
 #define PAVO_PD_H
@@ -12,8 +12,8 @@
 /**
  * struct pavo_pd - protection domain.
  * @ib:     the object of rdma core, first
- * @charge: paid by the process's memory cgroup, as in other objects: see pavo_charge()
- * @account:  user that it counts for
+ * @charge: its charge to the process's memory cgroup, as in other objects: see pavo_charge()
+ * @account: user that it counts for
  * @rkm:    its QPs, for the remote key manager
  */
 struct pavo_pd {

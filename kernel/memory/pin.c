@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * pin.c - pinned memory of processes: taken once, counted once, however many
+ * pin.c - pinned memory of processes: pinned and counted once, however many
  * regions, adapters and processes of a job use it.
  *
  * Called by region.c and job.c in process context. Owns the table of pins, which
@@ -36,14 +36,14 @@ static const struct rhashtable_params params = {
  * struct process - a process that uses pins.
  * @node:  in the table of processes
  * @mm:    its memory; held by mmgrab()
- * @parts: number of pins that it uses
- * @lent:  pages that it uses and another process is charged for
+ * @parts: pins that it uses
+ * @shared: pages that it uses and another process is charged for
  */
 struct process {
 	struct hlist_node node;
 	struct mm_struct *mm;
 	unsigned int parts;
-	unsigned long lent;
+	unsigned long shared;
 };
 
 /**
@@ -93,10 +93,12 @@ static void unpin_pages(struct page **pages, unsigned long npages, bool dirty)
 }
 
 /*
- * Refuse a page that a filesystem writes back, with -EFAULT. A filesystem prepares for
+ * Refuse a page that a filesystem writes back. A filesystem prepares for
  * writeback in the fault that makes the page writable. The adapter's writes make no fault, so
  * the filesystem would find a dirty page that it is not prepared for. The folio lock keeps the
  * page in its file.
+ *
+ * Return: 0; -EFAULT: it is such a page; -EINTR.
  */
 static int refuse_written_back(struct page *page)
 {
@@ -114,7 +116,7 @@ static int refuse_written_back(struct page *page)
 	return err;
 }
 
-/* Return: 0, or the error of the first page that must not be pinned for writing. */
+/* Check pages pinned for writing. Return: 0, or the error of the first one that must not be. */
 static int check_writable(struct page **pages, unsigned long npages)
 {
 	int err = 0;
@@ -124,7 +126,7 @@ static int check_writable(struct page **pages, unsigned long npages)
 	return err;
 }
 
-/* Does the page at @address lie in a PCI device? */
+/* True if the page at @address lies in a PCI device. */
 static bool is_of_device(u64 address, bool writable)
 {
 	unsigned int flags = PAVO_FOLL_DEVICE | (writable ? FOLL_WRITE : 0);
@@ -182,11 +184,11 @@ static bool fits_memlock(unsigned long npages)
 	       capable(CAP_IPC_LOCK);
 }
 
-/* Pin the range, as a pin that is in no table yet; drop_pin() frees it. */
+/* Make a pin of the range. It is in no table yet; drop_pin() frees it. */
 static struct pavo_pin *new_pin(const void *owner, u64 start, u64 length,
 				bool writable)
 {
-	/* A range of no bytes has no page, even where @start is inside of one. */
+	/* A range of no bytes has no page, even if @start is not at the beginning of one. */
 	unsigned long npages = length ? PFN_UP(offset_in_page(start) + length) :
 					0;
 	struct pavo_pin *pin;
@@ -194,7 +196,7 @@ static struct pavo_pin *new_pin(const void *owner, u64 start, u64 length,
 
 	if (npages && !can_do_mlock())
 		return ERR_PTR(-EPERM);
-	/* A range over the limit can never be counted: do not begin. */
+	/* Do not begin with a range over the limit. */
 	if (!fits_memlock(npages))
 		return ERR_PTR(-ENOMEM);
 	pin = kvzalloc(struct_size(pin, pages, npages),
@@ -228,7 +230,7 @@ static struct pavo_pin *find_pin(const struct pavo_pin *like)
 	struct rhlist_head *list, *pos;
 	struct pavo_pin *pin;
 
-	/* The look-up wants RCU; the mutex keeps what it finds. */
+	/* The look-up needs RCU; the mutex keeps the pins in the table. */
 	rcu_read_lock();
 	list = rhltable_lookup(&pins, &like->key, params);
 	rcu_read_unlock();
@@ -274,37 +276,38 @@ static void put_process(struct process *process)
 }
 
 static void uncharge_pages(struct process *process, unsigned long npages,
-			   bool lent)
+			   bool shared)
 {
-	if (lent)
-		process->lent -= npages;
+	if (shared)
+		process->shared -= npages;
 	else
 		atomic64_sub(npages, &process->mm->pinned_vm);
 }
 
 /*
- * Charge @process for pages, or note them as lent where another process is charged. Its limit
- * bounds the sum.
+ * Charge @process for pages, or count them as shared if another process is charged.
+ *
+ * Return: 0; -ENOMEM: the sum of both is over the limit of @process.
  */
 static int charge_pages(struct process *process, unsigned long npages,
-			bool lent)
+			bool shared)
 {
 	u64 now;
 
-	if (lent) {
-		process->lent += npages;
+	if (shared) {
+		process->shared += npages;
 		now = atomic64_read(&process->mm->pinned_vm);
 	} else {
 		now = atomic64_add_return(npages, &process->mm->pinned_vm);
 	}
-	if (fits_memlock(now + process->lent))
+	if (fits_memlock(now + process->shared))
 		return 0;
-	uncharge_pages(process, npages, lent);
+	uncharge_pages(process, npages, shared);
 	return -ENOMEM;
 }
 
-static struct part *part_of(const struct pavo_pin *pin,
-			    const struct mm_struct *mm)
+static struct part *find_part(const struct pavo_pin *pin,
+			      const struct mm_struct *mm)
 {
 	struct part *part;
 
@@ -340,7 +343,7 @@ static struct part *new_part(struct pavo_pin *pin)
 /* Count one more use by the calling process. */
 static int begin_pin_use(struct pavo_pin *pin)
 {
-	struct part *part = part_of(pin, current->mm) ?: new_part(pin);
+	struct part *part = find_part(pin, current->mm) ?: new_part(pin);
 
 	if (IS_ERR(part))
 		return PTR_ERR(part);
@@ -350,10 +353,10 @@ static int begin_pin_use(struct pavo_pin *pin)
 }
 
 /*
- * Move the charge to the process that is first now: the charged process stopped using the
+ * Move the charge to the process that is first now, as the charged process stopped using the
  * pages.
  */
-static void hand_on(struct pavo_pin *pin)
+static void move_charge(struct pavo_pin *pin)
 {
 	struct part *next =
 		list_first_entry_or_null(&pin->parts, struct part, list);
@@ -364,20 +367,20 @@ static void hand_on(struct pavo_pin *pin)
 	atomic64_add(pin->key.npages, &next->process->mm->pinned_vm);
 }
 
-/* Count one use less by the process @mm. */
+/* Uncount a use by the process @mm. */
 static void end_pin_use(struct pavo_pin *pin, const struct mm_struct *mm)
 {
-	struct part *part = part_of(pin, mm);
-	bool lent;
+	struct part *part = find_part(pin, mm);
+	bool shared;
 
 	totals.uses--;
 	if (--part->uses)
 		return;
-	lent = !list_is_first(&part->list, &pin->parts);
-	uncharge_pages(part->process, pin->key.npages, lent);
+	shared = !list_is_first(&part->list, &pin->parts);
+	uncharge_pages(part->process, pin->key.npages, shared);
 	list_del(&part->list);
-	if (!lent)
-		hand_on(pin);
+	if (!shared)
+		move_charge(pin);
 	put_process(part->process);
 	kfree(part);
 }

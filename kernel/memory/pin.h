@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * pin.h - pinned memory of processes, held once for all of its users; included by
+ * pin.h - pinned memory of processes, pinned once for all of its uses; included by
  * memory.h.
  */
 #ifndef PAVO_PIN_H
@@ -15,7 +15,7 @@
  * struct pavo_pin_key - hash key of pins: equal in pins of the same pages for the same owner.
  * @owner:  an mm, or a job
  * @first:  first page; NULL: no pages
- * @npages: number of pages
+ * @npages: pages
  */
 struct pavo_pin_key {
 	const void *owner;
@@ -24,10 +24,10 @@ struct pavo_pin_key {
 };
 
 /**
- * struct pavo_pin - a run of a process's pages, pinned.
+ * struct pavo_pin - pinned pages of a process, of one range.
  * @node:     in the table of all pins of this machine
  * @key:      owner, first page, number of pages
- * @parts:    processes that use it; the first one is charged for the pages
+ * @parts:    shares of processes that use it; the first process is charged for the pages
  * @writable: pinned for writing
  * @tag:      for the owner's use
  * @pages:    @key.npages of them; constant
@@ -52,33 +52,33 @@ void pavo_pin_exit(void);
  * @writable: pin for writing
  *
  * If the same pages are pinned for @owner already, at another address or through another
- * adapter, that pin is shared and not counted again. Pages are compared, not addresses.
+ * adapter, that pin is shared and counted once. Pages are compared, not addresses.
  *
  * A new pin is charged to the calling process (mm->pinned_vm). When that process stops using
- * it, the charge moves to the next user. RLIMIT_MEMLOCK of a process bounds all pins that it
- * uses, each once, whichever process is charged.
+ * it, the charge moves to another process that uses it. RLIMIT_MEMLOCK of a process bounds all
+ * pins that it uses, each once, whichever process is charged.
  *
- * Pages are pinned before it is known whether they are new. So for a moment a thread may have
+ * Pages are pinned before the look-up of an existing pin. So for a moment a thread may have
  * as much as the limit pinned beyond what is counted.
  *
  * Return: the pin, with one more use by the process; -EPERM: it may lock no memory; -ENOMEM:
  * over the limit, or no memory; -EREMOTEIO: the first page that cannot be pinned lies in a PCI
- * device, whose driver a pin would keep; -EFAULT: part of the range is not memory that can be
- * used so; -EOPNOTSUPP: likewise, a file without a page cache (DAX); -EINTR.
+ * device, whose driver a pin would keep bound; -EFAULT: part of the range cannot be pinned with
+ * these rights; -EOPNOTSUPP: likewise, a file without a page cache (DAX); -EINTR.
  *
  * Context: process; sleeps.
  */
 struct pavo_pin *pavo_pin(const void *owner, u64 start, u64 length,
 			  bool writable);
 
-/** pavo_unpin - end a use by the process @mm. Before the last, packets must be done with it. */
+/** pavo_unpin - end a use by the process @mm. No packet may have pages of it after the last. */
 void pavo_unpin(struct pavo_pin *pin, const struct mm_struct *mm);
 
 /**
- * struct pavo_pin_totals - all pins of this machine.
- * @pins:  how many
+ * struct pavo_pin_totals - totals of all pins of this machine.
+ * @pins:  pins
  * @pages: pages in them
- * @uses:  how often they are used
+ * @uses:  uses of them, by regions and jobs
  */
 struct pavo_pin_totals {
 	u64 pins;

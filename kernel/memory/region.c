@@ -16,7 +16,7 @@
 	 IB_ACCESS_REMOTE_ATOMIC)
 
 /*
- * Flags that change nothing on this adapter and so are always granted. The optional ones
+ * Flags without an effect on this adapter, which are always granted. The optional ones
  * include relaxed ordering.
  */
 #define PAVO_ACCESS_HINTS (IB_ACCESS_HUGETLB | IB_ACCESS_OPTIONAL)
@@ -61,7 +61,7 @@ static int check_range(u64 start, u64 length, u64 iova)
 {
 	u64 end;
 
-	/* A region without bytes is good for messages without bytes (IBA 10.6.3.1). */
+	/* A region of no bytes is valid: messages of no bytes may name it (IBA 10.6.3.1). */
 	if (!length)
 		return 0;
 	if (length > PAVO_MAX_MR_SIZE ||
@@ -71,7 +71,7 @@ static int check_range(u64 start, u64 length, u64 iova)
 	return 0;
 }
 
-/* A valid region of @mr, without pages yet. NULL: no memory. */
+/* Allocate a valid region of @mr, without pages yet. Return: NULL without memory. */
 static struct pavo_region *alloc_region(struct pavo_mr *mr, struct ib_pd *ibpd,
 					int access)
 {
@@ -117,7 +117,7 @@ err_give:
 	return NULL;
 }
 
-/* Called when no packet can find the region: before it is published, or after its removal. */
+/* pavo_mr_free - free a region that no packet can find: not yet published, or removed. */
 void pavo_mr_free(struct pavo_mr *mr)
 {
 	release_memory(&mr->memory);
@@ -128,7 +128,7 @@ void pavo_mr_free(struct pavo_mr *mr)
 	kfree(mr);
 }
 
-/* Give @mr its key and put it into the table; free it if that fails. */
+/* pavo_mr_publish - assign a key to @mr and put it into the table; free @mr if that fails. */
 struct ib_mr *pavo_mr_publish(struct pavo_mr *mr)
 {
 	int err;
@@ -166,8 +166,8 @@ static int set_on_demand(struct pavo_mr *mr, u64 start)
 }
 
 /*
- * Memory of a PCI device is not pinned, for its driver may leave at any time. The region has all
- * pages from the beginning, as if they were, and loses them when the driver leaves.
+ * Set memory of a PCI device. It is not pinned, as its driver may be unbound at any time. The
+ * region has all pages from the beginning, and loses them when the driver is unbound.
  */
 static int set_device(struct pavo_mr *mr, u64 start)
 {
@@ -179,7 +179,7 @@ static int set_device(struct pavo_mr *mr, u64 start)
 				    ib_access_writable(mr->region->access));
 }
 
-/* Memory of the calling process: pinned, on demand, or of a device. */
+/* Set memory of the calling process: pinned, on demand, or of a device. */
 static int set_user_memory(struct pavo_mr *mr, u64 start)
 {
 	struct pavo_region *region = mr->region;
@@ -236,7 +236,7 @@ struct ib_mr *pavo_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 }
 
 /*
- * Must memory be pinned anew? Yes for another address, and for write access to pages that
+ * True if memory must be pinned anew: for another address, and for write access to pages that
  * were pinned for reading.
  */
 static bool needs_pin(const struct pavo_mr *mr, int flags, int access)
@@ -245,7 +245,7 @@ static bool needs_pin(const struct pavo_mr *mr, int flags, int access)
 	       (ib_access_writable(access) && !mr->memory.pin->writable);
 }
 
-/* Pin the memory that @mr gets, and fill @next with it. */
+/* Pin the new memory of @mr, and enter it in @next. */
 static int prepare_rereg(struct pavo_mr *mr, int flags, u64 start, u64 length,
 			 struct pavo_region *next, struct pavo_memory *memory)
 {
@@ -268,9 +268,11 @@ static int prepare_rereg(struct pavo_mr *mr, int flags, u64 start, u64 length,
 }
 
 /*
- * Put @region into the place of the old meaning, and return the old one in @region, which no
- * packet uses any more. Operations that peers have begun go on with the new meaning: their
- * slots stay valid. A region with memory windows on it is refused (IBA 10.6.6.2.4).
+ * Replace the region behind the key by *@region, and set *@region to the old one, which no
+ * packet uses any more. Operations that peers have begun continue with the new region: their
+ * remote-key slots stay valid.
+ *
+ * Return: 0; -EBUSY: the region has memory windows (IBA 10.6.6.2.4).
  */
 static int switch_rereg(struct pavo_mr *mr, struct pavo_region **region)
 {
@@ -290,8 +292,9 @@ static int switch_rereg(struct pavo_mr *mr, struct pavo_region **region)
 	return err;
 }
 
-/* Does the change take anything from peers: memory, domain, or rights? */
-static bool takes_away(const struct pavo_mr *mr, int flags, int access)
+/* True if the change takes memory, protection domain or rights from peers. */
+static bool is_reduced_for_peers(const struct pavo_mr *mr, int flags,
+				 int access)
 {
 	int had = mr->region->access & PAVO_ACCESS_REMOTE;
 
@@ -300,10 +303,10 @@ static bool takes_away(const struct pavo_mr *mr, int flags, int access)
 }
 
 /*
- * Close the key to peers and end what they have begun with it, as for a memory window that
+ * Close the key to peers and end their operations with it, as for a memory window that
  * moves: no message may go in part to the old memory and in part to the new. Until the key
- * gets its new meaning peers are refused, and no queue pair can bind a memory window to the
- * region. Users by L_Key notice nothing.
+ * gets its new region peers are refused, and no queue pair can bind a memory window to the
+ * region. Requests by L_Key are not affected.
  */
 static int close_rereg(struct pavo_mr *mr)
 {
@@ -322,7 +325,8 @@ static int close_rereg(struct pavo_mr *mr)
 }
 
 /*
- * Re-registration keeps the keys. If it fails, the region stays as it was.
+ * pavo_rereg_user_mr - register a region anew, with the same keys. If that fails, the region is
+ * unchanged.
  *
  * Return: NULL, the object stays the same; or an error.
  */
@@ -361,7 +365,7 @@ struct ib_mr *pavo_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 	if (needs_pin(mr, flags, access))
 		err = prepare_rereg(mr, flags, start, length, next, &memory);
 	if (!err) {
-		if (takes_away(mr, flags, access))
+		if (is_reduced_for_peers(mr, flags, access))
 			err = close_rereg(mr);
 		if (!err)
 			err = switch_rereg(mr, &next);
@@ -374,7 +378,7 @@ struct ib_mr *pavo_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 	return ERR_PTR(err);
 }
 
-/* End the operations of peers by the key, then wait for users by L_Key. */
+/* End the operations of peers by the key, then wait for packets that use its L_Key. */
 static void end_region_use(struct pavo_dev *dev,
 			   const struct pavo_region *region)
 {
@@ -383,7 +387,7 @@ static void end_region_use(struct pavo_dev *dev,
 	synchronize_rcu_expedited();
 }
 
-/* Refuse while memory windows are on it (IBA 10.6.6.2.3): they would show freed memory. */
+/* Remove the key. Return: -EBUSY while memory windows name the region (IBA 10.6.6.2.3). */
 static int remove_mr(struct pavo_mr *mr)
 {
 	struct pavo_key_table *keys = &mr->dev->keys;

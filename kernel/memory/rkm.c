@@ -2,9 +2,9 @@
 /*
  * rkm.c - remote key manager: the walk over the keys in use.
  *
- * Called by region.c and mw.c when a key loses its meaning, after the key table was changed.
- * A PD with few QPs is walked at once. For others requests are gathered, and one work walks
- * for all of them and reschedules in between; only the askers wait. Responders never wait:
+ * Called by region.c and mw.c when a key is invalidated, after the change of the key table.
+ * The caller walks a PD with few QPs itself. For others requests are queued, and one work walks
+ * for all of them and reschedules in between; only those callers wait. Responders never wait:
  * they share nothing with the walker but their slots (key_slot.h).
  */
 #include <linux/completion.h>
@@ -23,7 +23,7 @@
 static bool rkm_full_walk;
 module_param(rkm_full_walk, bool, 0644);
 MODULE_PARM_DESC(rkm_full_walk,
-		 "invalidations look at all queue pairs, for tests (N)");
+		 "invalidations walk all queue pairs, for tests (N)");
 
 void pavo_rkm_list_init(struct pavo_rkm_list *list)
 {
@@ -31,7 +31,7 @@ void pavo_rkm_list_init(struct pavo_rkm_list *list)
 	list->count = 0;
 }
 
-/* ---------------------------------------------------------------- the walk */
+/* ------------------------------------------------------------------- walks */
 
 static void revoke_slot(struct pavo_walk *walk, atomic64_t *slot, u32 key)
 {
@@ -67,7 +67,7 @@ static void walk_qp(struct pavo_walk *walk, const struct pavo_rkm_qp *qp)
 static void begin_walk(struct pavo_walk *walk, struct pavo_pd *pd)
 {
 	*walk = (struct pavo_walk){ .pd = pd, .began = ktime_get_ns() };
-	/* Between the change of the key table and the look at slots (key_slot.h). */
+	/* Between the change of the key table and the reads of slots (key_slot.h). */
 	smp_mb();
 }
 
@@ -86,14 +86,18 @@ static void end_walk(struct pavo_dev *dev, const struct pavo_walk *walk)
 	trace_pavo_rkm(dev, walk, ns);
 }
 
-/* Walk, if the PD has few QPs. False: it has too many, or rkm_full_walk is set. */
-static bool walk_at_once(struct pavo_dev *dev, struct pavo_pd *pd, u32 key)
+/*
+ * Walk, if the PD has few QPs.
+ *
+ * Return: 0; -EAGAIN: it has too many, or rkm_full_walk is set: the manager's work has to walk.
+ */
+static int walk_at_once(struct pavo_dev *dev, struct pavo_pd *pd, u32 key)
 {
 	const struct pavo_rkm_link *link;
 	struct pavo_walk walk;
 
 	if (READ_ONCE(rkm_full_walk) || READ_ONCE(pd->rkm.count) > AT_ONCE)
-		return false;
+		return -EAGAIN;
 	begin_walk(&walk, pd);
 	walk.key[0] = key;
 	walk.count = 1;
@@ -102,17 +106,17 @@ static bool walk_at_once(struct pavo_dev *dev, struct pavo_pd *pd, u32 key)
 		walk_qp(&walk, link->qp);
 	rcu_read_unlock();
 	end_walk(dev, &walk);
-	return true;
+	return 0;
 }
 
-/* A queue pair has up to 129 slots, of a nanosecond or two. */
+/* A queue pair has up to 129 slots, and each takes a nanosecond or two. */
 u32 pavo_rkm_cost(const struct pavo_pd *pd)
 {
 	return min_t(u32, READ_ONCE(pd->rkm.count), AT_ONCE) / 4;
 }
 
 /*
- * Could the peer of @qp be using a key of the walk's PD? XRC targets, which have no PD of
+ * True if the peer of @qp may use a key of the walk's PD. XRC targets, which have no PD of
  * their own, are always visited: slots of earlier requests may still be in use.
  */
 static bool walk_concerns_qp(const struct pavo_walk *walk,
@@ -137,8 +141,8 @@ static void walk_every_qp(struct pavo_rkm *rkm, struct pavo_walk *walk)
 }
 
 /*
- * The mutex is held, so no queue pair leaves the list while the walker sleeps. A queue pair
- * that joins meanwhile finds the key changed (pavo_rkm_join()).
+ * Walk the QPs of a PD. The mutex is held, so no QP is removed from the list while the walker
+ * sleeps. A QP that is added meanwhile finds the key changed (pavo_rkm_join()).
  */
 static void walk_pd(struct pavo_rkm *rkm, struct pavo_walk *walk)
 {
@@ -151,7 +155,7 @@ static void walk_pd(struct pavo_rkm *rkm, struct pavo_walk *walk)
 	}
 }
 
-/* ------------------------------------------------------------- the requests */
+/* ---------------------------------------------------------------- requests */
 
 static void finish_walk_request(struct pavo_dev *dev,
 				struct pavo_rkm_request *request)
@@ -224,17 +228,18 @@ static void queue_walk(struct pavo_dev *dev, struct pavo_rkm_request *request)
 	queue_work(dev->wq, &dev->rkm.work);
 }
 
-bool pavo_rkm_start(struct pavo_key_state *key_state, struct pavo_pd *pd,
-		    u32 key, struct pavo_rkm_request *request)
+enum pavo_status pavo_rkm_start(struct pavo_key_state *key_state,
+				struct pavo_pd *pd, u32 key,
+				struct pavo_rkm_request *request)
 {
-	if (walk_at_once(key_state->dev, pd, key))
-		return true;
+	if (!walk_at_once(key_state->dev, pd, key))
+		return PAVO_ST_OK;
 	request->pd = pd;
 	request->key = key;
 	request->key_state = key_state;
 	request->state = PAVO_RKM_WAITING;
 	queue_walk(key_state->dev, request);
-	return false;
+	return PAVO_ST_WAIT;
 }
 
 void pavo_rkm_finish(struct pavo_dev *dev, struct pavo_pd *pd, u32 key)
@@ -246,7 +251,7 @@ void pavo_rkm_finish(struct pavo_dev *dev, struct pavo_pd *pd, u32 key)
 		.done = &done,
 	};
 
-	if (walk_at_once(dev, pd, key))
+	if (!walk_at_once(dev, pd, key))
 		return;
 	queue_walk(dev, &request);
 	wait_for_completion(&done);
@@ -257,7 +262,7 @@ void pavo_rkm_settle(struct pavo_dev *dev)
 	flush_work(&dev->rkm.work);
 }
 
-/* ------------------------------------------------------------------ the QPs */
+/* --------------------------------------------------------------------- QPs */
 
 void pavo_rkm_init(struct pavo_rkm *rkm)
 {
@@ -343,7 +348,11 @@ static int make_link(struct pavo_rkm_qp *qp, struct pavo_pd *pd)
 	return 0;
 }
 
-/* Find the link to @pd and move it to the front: a peer mostly uses few PDs in turn. */
+/*
+ * Find the link to @pd, and move it to the head of the list: a peer mostly uses few PDs.
+ *
+ * Return: false if there is none.
+ */
 static bool find_link(struct pavo_rkm_qp *qp, const struct pavo_pd *pd)
 {
 	struct pavo_rkm_link *link;
@@ -358,8 +367,9 @@ static bool find_link(struct pavo_rkm_qp *qp, const struct pavo_pd *pd)
 }
 
 /*
- * Full barriers order three steps of a request: link in the list, key in the slot, look-up of
- * the key. So where a walker does not see the link, the key was changed before the look-up.
+ * pavo_rkm_join - see rkm.h. Full barriers order the link in the list, the key in the slot, and
+ * the look-up of the key. So if a walker does not see the link, the key was changed before the
+ * look-up.
  */
 int pavo_rkm_join(struct pavo_key_state *key_state, struct pavo_pd *pd)
 {
@@ -384,7 +394,7 @@ void pavo_rkm_part(struct pavo_dev *dev, struct pavo_pd *pd)
 
 	mutex_lock(&dev->rkm.mutex);
 	spin_lock_bh(&dev->rkm.list_lock);
-	/* The PD's own queue pairs are gone; the links left are those of XRC targets. */
+	/* The PD's own QPs are destroyed; the links left are those of XRC targets. */
 	list_for_each_entry_safe(link, next, &pd->rkm.qps, of_pd) {
 		WRITE_ONCE(link->qp->pd, NULL);
 		free_link(link);
@@ -409,21 +419,21 @@ void pavo_rkm_slots_free(struct pavo_key_slots *slots)
 	kfree(slots);
 }
 
-bool pavo_rkm_slots_replace(struct pavo_key_state *key_state,
-			    struct pavo_key_slots *slots)
+int pavo_rkm_slots_replace(struct pavo_key_state *key_state,
+			   struct pavo_key_slots *slots)
 {
 	struct pavo_key_slots *old;
 	u32 i;
 
-	/* The responder side is locked: a lock that this room does not know. */
+	/* The responder side is locked, but memory/ does not know that lock. */
 	old = rcu_dereference_protected(key_state->rkm.slots, true);
 	for (i = 0; old && i < old->count; i++)
 		if (atomic64_read(&old->slot[i]))
-			return false;
+			return -EBUSY;
 	rcu_assign_pointer(key_state->rkm.slots, slots);
 	if (old)
 		kfree_rcu(old, rcu);
-	return true;
+	return 0;
 }
 
 void pavo_rkm_free(struct pavo_key_state *key_state)
@@ -443,7 +453,7 @@ void pavo_rkm_forget(struct pavo_key_state *key_state)
 	rcu_read_unlock();
 }
 
-/* ------------------------------------------------------------------ looking */
+/* ----------------------------------------------------------------- debugfs */
 
 static void show_slot(struct seq_file *file, u64 word)
 {

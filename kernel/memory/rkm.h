@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * rkm.h - remote key manager (sources.md#keys): which keys inbound operations are using,
- * and their end when a key loses its meaning (sources.md#keys-walk). Included by
+ * rkm.h - remote key manager (sources.md#keys): records the keys that inbound operations use,
+ * and ends these operations when a key is invalidated (sources.md#keys-walk). Included by
  * memory.h.
  *
- * An invalidation first changes the meaning of the key in the key table, then has the slots
- * of all QPs of its protection domain walked. When the walk is done, no operation that began
- * with the key goes on, and no copy of one is running.
+ * An invalidation first changes the key in the key table, then walks the slots
+ * of all QPs of its protection domain. When the walk is done, no operation that began
+ * with the key continues, and no copy of one is running.
  */
 #ifndef PAVO_RKM_H
 #define PAVO_RKM_H
@@ -33,8 +33,8 @@ struct seq_file;
  * struct pavo_key_slots - remote key memory of one QP.
  * @rcu:   for freeing
  * @gen:   generation of the next operation; the responder writes it
- * @count: number of slots
- * @slot:  the slots: one for writes and atomics, then those of reads
+ * @count: entries of @slot
+ * @slot:  one for writes and atomics, then those of reads
  */
 struct pavo_key_slots {
 	struct rcu_head rcu;
@@ -66,14 +66,14 @@ struct pavo_rkm_link {
 };
 
 /**
- * struct pavo_rkm_qp - what the manager knows of a QP.
+ * struct pavo_rkm_qp - the manager's state of a QP.
  * @slots: NULL until the QP can receive; read under RCU
  * @pd:    its peer may use keys of this PD. XRC targets: the PD of the SRQ that a request
  *         used last, or NULL
  * @own:   its link to its PD; XRC targets: unused
  * @links: XRC targets: a link for each PD of an SRQ that a request has used, the last used
- *         one in front
- * @nlinks: number of @links
+ *         one first
+ * @nlinks: how many
  * @of_dev: in the list of all QPs of the adapter
  */
 struct pavo_rkm_qp {
@@ -97,7 +97,7 @@ struct pavo_rkm_list {
 };
 
 /**
- * struct pavo_rkm_request - a key that the manager's work is to walk for.
+ * struct pavo_rkm_request - request for a walk by the manager's work.
  * @list:  in the manager's requests
  * @pd:    PD of the key
  * @key:   the key
@@ -120,14 +120,14 @@ enum pavo_rkm_state {
 	PAVO_RKM_DONE,
 };
 
-/** Keys that one walk looks for. */
+/** Most keys that one walk searches for. */
 #define PAVO_WALK_KEYS 16
 
 /**
  * struct pavo_walk - one walk.
  * @pd:      PD of the keys
- * @key:     keys to look for
- * @count:   number of keys in @key
+ * @key:     keys to search for
+ * @count:   how many
  * @began:   when the walk began, in ns
  * @qps:     QPs visited
  * @pd_fail: QPs of another PD among them
@@ -150,13 +150,13 @@ struct pavo_walk {
 void pavo_rkm_init(struct pavo_rkm *rkm);
 void pavo_rkm_list_init(struct pavo_rkm_list *list);
 
-/** pavo_rkm_add - let walks find @key_state. */
+/** pavo_rkm_add - add a QP to the lists that walks visit. Sleeps. */
 void pavo_rkm_add(struct pavo_key_state *key_state);
 void pavo_rkm_remove(struct pavo_key_state *key_state);
 
 /**
- * pavo_rkm_join - let walks of @pd find an XRC target, whose peer is about to use keys of @pd.
- * @key_state: the XRC target
+ * pavo_rkm_join - let walks of @pd visit an XRC target, whose peer is about to use keys of @pd.
+ * @key_state: of the XRC target
  * @pd: PD of the SRQ
  *
  * Context: the responder side is owned, no key is in use. The caller is in the RCU read-side
@@ -165,69 +165,70 @@ void pavo_rkm_remove(struct pavo_key_state *key_state);
  */
 int pavo_rkm_join(struct pavo_key_state *key_state, struct pavo_pd *pd);
 
-/** pavo_rkm_part - take XRC targets out of the list of @pd, which is ending. Sleeps. */
+/** pavo_rkm_part - remove XRC targets from the list of @pd, which ends. Sleeps. */
 void pavo_rkm_part(struct pavo_dev *dev, struct pavo_pd *pd);
 
-/** pavo_rkm_slots_alloc - slots for @reads reads at a time; NULL: no memory. Sleeps. */
+/** pavo_rkm_slots_alloc - allocate slots for @reads reads at a time; NULL: no memory. Sleeps. */
 struct pavo_key_slots *pavo_rkm_slots_alloc(u32 reads);
-/** pavo_rkm_slots_free - free slots that were given to no queue pair. */
+/** pavo_rkm_slots_free - free slots that no queue pair has. */
 void pavo_rkm_slots_free(struct pavo_key_slots *slots);
 /**
- * pavo_rkm_slots_replace - give a QP other slots, and free its old ones.
- * @key_state: the QP
+ * pavo_rkm_slots_replace - replace the slots of a QP, and free its old ones.
+ * @key_state: of the QP
  * @slots: from pavo_rkm_slots_alloc()
  *
  * Context: the responder side is locked.
  *
- * Return: false if an operation is under way; @slots stay the caller's then.
+ * Return: 0; -EBUSY: an operation is under way; @slots remain the caller's then.
  */
-bool pavo_rkm_slots_replace(struct pavo_key_state *key_state,
-			    struct pavo_key_slots *slots);
-/** pavo_rkm_free - free the slots of @key_state, which no walk can find any more. */
+int pavo_rkm_slots_replace(struct pavo_key_state *key_state,
+			   struct pavo_key_slots *slots);
+/** pavo_rkm_free - free the slots of @key_state, which no walk visits any more. */
 void pavo_rkm_free(struct pavo_key_state *key_state);
 
-/** pavo_rkm_forget - end all operations in the slots: the QP was reset. */
+/** pavo_rkm_forget - end all operations in the slots; the QP was reset. */
 void pavo_rkm_forget(struct pavo_key_state *key_state);
 
 /**
- * pavo_rkm_start - end all use of @key, whose meaning has changed.
- * @key_state: QP of the caller
+ * pavo_rkm_start - end the operations of peers with @key, after its change in the key table.
+ * @key_state: of the caller's QP
  * @pd:  PD of the key
  * @key: the key
  * @request: of the calling side, for a walk that is too long to be made at once
  *
- * Return: true: the walk is done. False: the manager's work walks, sets @request->state to
- * PAVO_RKM_DONE and runs the QP's work.
+ * Return: PAVO_ST_OK: the walk is done; PAVO_ST_WAIT: the manager's work walks, sets
+ * @request->state to PAVO_RKM_DONE and runs the QP's work.
  *
- * Context: RCU read side; no copy of the caller's is running.
+ * Context: RCU read side; the caller has no copy begun.
  */
-bool pavo_rkm_start(struct pavo_key_state *key_state, struct pavo_pd *pd,
-		    u32 key, struct pavo_rkm_request *request);
+enum pavo_status pavo_rkm_start(struct pavo_key_state *key_state,
+				struct pavo_pd *pd, u32 key,
+				struct pavo_rkm_request *request);
 
 /*
- * pavo_rkm_cost - packets that could be sent in the time that a caller's own walk of @pd takes, or
- * of the longest one.
+ * pavo_rkm_cost - packets that could be sent in the time of a walk of @pd by its caller, or
+ * of the longest such walk.
  */
 u32 pavo_rkm_cost(const struct pavo_pd *pd);
 
-/** pavo_rkm_came_back - is the walk done? Returns true once for each request. */
+/** pavo_rkm_came_back - true once for each request, when its walk is done. */
 static inline bool pavo_rkm_came_back(struct pavo_rkm_request *request)
 {
-	/* Pairs with the release in finish(). */
+	/* Pairs with the release in finish_walk_request(). */
 	if (smp_load_acquire(&request->state) != PAVO_RKM_DONE)
 		return false;
 	request->state = PAVO_RKM_NONE;
 	return true;
 }
 
-/** pavo_rkm_finish - as pavo_rkm_start(), and wait until the walk is done. Sleeps. */
+/** pavo_rkm_finish - as pavo_rkm_start(), but wait until the walk is done. Sleeps. */
 void pavo_rkm_finish(struct pavo_dev *dev, struct pavo_pd *pd, u32 key);
 
 /**
- * pavo_rkm_show - print the remote key memory of all QPs: number, PD and slots of each, first
- * the slot of writes, then those of reads. The PD of an XRC target is "*": its requests bring
- * it. Sleeps.
- * @file: where to
+ * pavo_rkm_show - print the remote key memory of all QPs: QPN, PD and slots of each, first
+ * the slot of writes, then those of reads. The PD of an XRC target is "*": that of the SRQ which
+ * a request names. Sleeps.
+ * @file: debugfs file
  * @dev:  the adapter
  */
 void pavo_rkm_show(struct seq_file *file, struct pavo_dev *dev);

@@ -16,8 +16,8 @@
 
 /**
  * struct watch_slot - one range that is watched.
- * @notifier: tells when its pages change
- * @word:     tells the process. The module never reads it, since the process can write to it.
+ * @notifier: the kernel calls it before pages change
+ * @word:     notifies the process. The module never reads it, since the process can write to it.
  */
 struct watch_slot {
 	struct mmu_interval_notifier notifier;
@@ -28,8 +28,8 @@ struct watch_slot {
  * struct pavo_watch - the slots of one process.
  * @area:   one word for each slot
  * @mutex:  @slots
- * @nslots: number of slots; constant
- * @slots:  by number; NULL: not in use
+ * @nslots: entries of @slots; constant
+ * @slots:  by index; NULL: not in use
  */
 struct pavo_watch {
 	struct pavo_mmap *area;
@@ -73,7 +73,7 @@ struct pavo_watch *pavo_watch_open(struct ib_ucontext *uctx, u32 slots,
 	return watch;
 }
 
-/* End a slot; its word says "changed" from now on. Mutex held, or the watch is closing. */
+/* End a slot, and set its word to "changed". Mutex held, or the watch is closing. */
 static void end_watch_slot(struct pavo_watch *watch, u32 at)
 {
 	struct watch_slot *slot = watch->slots[at];
@@ -118,8 +118,8 @@ static int begin_watch_slot(struct pavo_watch *watch, u32 at,
 	}
 	watch->slots[at] = slot;
 	/*
-	 * Wait until changes that were under way are over, since the word does not tell of
-	 * them. The caller registers the memory after this call.
+	 * Wait until changes that were under way are over, since they do not change the
+	 * word. The caller registers the memory after this call.
 	 */
 	mmu_interval_read_begin(&slot->notifier);
 	return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * ah.h - address handles: where a datagram goes, in work requests of kernel consumers.
+ * ah.h - address handles: the destination of a datagram, in work requests of kernel consumers.
  */
 #ifndef PAVO_AH_H
 #define PAVO_AH_H
@@ -11,10 +11,10 @@
 
 /**
  * struct pavo_ah - address handle.
- * @ib:     the object of rdma core, first
- * @charge: paid by the memory cgroup, see pavo_charge()
- * @account:  user that it counts for
- * @av:     address vector, as the segment of a WQE has it
+ * @ib:      the object of rdma core, first
+ * @charge:  its charge to the memory cgroup, see pavo_charge()
+ * @account: user that it counts for
+ * @av:      address vector, in the form of a WQE's UDSeg
  */
 struct pavo_ah {
 	struct ib_ah ib;

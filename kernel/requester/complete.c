@@ -8,8 +8,8 @@
 #include "requester_private.h"
 
 /*
- * Complete the oldest WQE. This is the requester's edge: the status becomes one of a completion.
- * @of_key: it is of the key that the WQE was to change
+ * Complete the oldest WQE. Here @status becomes the status of a completion.
+ * @of_key: @status is of the key that the WQE was to change
  */
 static void complete_wqe(struct pavo_qp *qp, enum pavo_status status,
 			 bool of_key)
@@ -30,7 +30,7 @@ static void complete_wqe(struct pavo_qp *qp, enum pavo_status status,
 		pavo_sgl_release(qp, wqe);
 	if (status || wqe->flags & PAVO_WQE_SIGNALED)
 		pavo_cq_push(qp->send_cq, &cqe, false);
-	/* Frees the slot for kernel posters; pairs with pavo_requester_post. */
+	/* Frees the slot for kernel consumers; pairs with the acquire in post_send_wr(). */
 	smp_store_release(&req->tail, req->tail + 1);
 }
 
@@ -41,18 +41,21 @@ static void complete_oldest(struct pavo_qp *qp, enum pavo_status status)
 	complete_wqe(qp, status, pavo_op_is_local(op));
 }
 
-/* End the key of the oldest WQE, a read with invalidation. False: it does not complete now. */
-static bool end_read_key(struct pavo_qp *qp, struct pavo_swqe *wqe)
+/*
+ * Invalidate the key of the oldest WQE, a read with invalidation.
+ *
+ * Return: PAVO_ST_OK; PAVO_ST_WAIT: for a walk; or why it failed: the WQE is completed in error.
+ */
+static enum pavo_status invalidate_read_key(struct pavo_qp *qp,
+					    struct pavo_swqe *wqe)
 {
 	enum pavo_status status = pavo_local_end_read(qp, wqe);
 
-	if (!status)
-		return true;
-	if (status != PAVO_ST_WAIT) {
+	if (status && status != PAVO_ST_WAIT) {
 		complete_wqe(qp, status, true);
 		pavo_qp_error(qp, -1);
 	}
-	return false;
+	return status;
 }
 
 /* pavo_complete_acked - complete all WQEs whose last PSN is before UPSN. */
@@ -66,7 +69,7 @@ void pavo_complete_acked(struct pavo_qp *qp)
 		if (!pavo_psn_passed(req->upsn, wqe->first_psn, wqe->npkts))
 			break;
 		if (unlikely(wqe->flags & PAVO_SWQE_READ_INV) &&
-		    !end_read_key(qp, wqe))
+		    invalidate_read_key(qp, wqe))
 			return;
 		complete_oldest(qp, PAVO_ST_OK);
 	}
@@ -94,7 +97,7 @@ void pavo_complete_bad(struct pavo_qp *qp)
 
 /*
  * pavo_complete_fatal - the request with PSN @psn failed: flush the WQEs before it that are
- * still open, complete it with @status, and move the QP to Error.
+ * not complete, complete it with @status, and move the QP to Error.
  */
 void pavo_complete_fatal(struct pavo_qp *qp, u32 psn, enum pavo_status status)
 {
@@ -116,7 +119,7 @@ void pavo_complete_fatal(struct pavo_qp *qp, u32 psn, enum pavo_status status)
  * pavo_complete_flush - in Error and SQE: complete all posted WQEs as flushed,
  * also those that were not parsed yet.
  *
- * Return: what is left of the budget.
+ * Return: the rest of @budget, in WQEs.
  */
 unsigned int pavo_complete_flush(struct pavo_qp *qp, unsigned int budget)
 {
@@ -150,7 +153,7 @@ void pavo_requester_recover(struct pavo_qp *qp)
 	rcu_read_lock();
 	pavo_complete_flush(qp, 2 * req->count);
 	rcu_read_unlock();
-	/* Leave out the PSNs of flushed WQEs: to the peer their packets were lost. */
+	/* Skip the PSNs of flushed WQEs: to the peer their packets were lost. */
 	req->sent = req->npsn;
 	req->upsn = req->npsn;
 }

@@ -58,14 +58,14 @@ static inline void pavo_cwnd_acked(struct pavo_cwnd *w, u32 packets)
 	w->acked = 0;
 }
 
-/** pavo_cwnd_admits - may @packets more be sent beside @in_flight? Always if none is. */
+/** pavo_cwnd_admits - true if @packets more may be sent beside @in_flight: always if that is 0. */
 static inline bool pavo_cwnd_admits(const struct pavo_cwnd *w, u32 in_flight,
 				    u32 packets)
 {
 	return !in_flight || in_flight + packets <= w->size;
 }
 
-/** pavo_cwnd_ack_req - ask for an acknowledgment after so many packets. */
+/** pavo_cwnd_ack_req - packets after which AckReq is set. */
 static inline u32 pavo_cwnd_ack_req(const struct pavo_cwnd *w)
 {
 	return w->size / 4;

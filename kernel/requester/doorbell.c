@@ -2,10 +2,10 @@
 /*
  * doorbell.c - DoorbellProcessing (sources.md#engine-2-4-1).
  *
- * Takes 64-bit doorbells out of the page of a ucontext, or from a call, checks them, and leaves
- * them in the FIFO of their QP for the scheduler.
- * Runs in the context of the process that kicked, or of its worker. The page is hostile:
- * each word is read once, and the ring bounds the number of doorbells.
+ * Takes 64-bit doorbells out of the page of a ucontext, or from a system call, checks them, and
+ * puts them into the FIFO of their QP for the scheduler.
+ * Runs in the context of the process that kicked, or of its worker. An attacker may write the
+ * page: each word is read once, and the ring bounds the number of doorbells.
  */
 #include <linux/sched/signal.h>
 #include "rings/mmap.h"
@@ -14,7 +14,7 @@
 
 /*
  * Put a doorbell into the FIFO. A process needs at most one for each WQE of the ring; more are
- * its error, and dropped.
+ * dropped and counted.
  */
 static void push_doorbell(struct pavo_qp *qp, u64 db)
 {
@@ -25,7 +25,7 @@ static void push_doorbell(struct pavo_qp *qp, u64 db)
 		pavo_count(qp, db_overflow);
 	} else {
 		req->doorbells[req->db_head & (req->count - 1)] = db;
-		/* Pairs with the acquire in pavo_schedule(). */
+		/* Pairs with the acquire in next_link(). */
 		smp_store_release(&req->db_head, req->db_head + 1);
 	}
 	spin_unlock_bh(&req->db_lock);
@@ -54,7 +54,9 @@ static struct pavo_qp *doorbell_qp(struct pavo_dev *dev,
 
 /*
  * Take doorbells as long as they are for one QP, so that many of them cost
- * one run of that QP. Return: the QP to run; *more: the ring has a doorbell for another one.
+ * one run of that QP. *more: set if the ring has a doorbell for another QP.
+ *
+ * Return: the QP to run; NULL: none.
  */
 static struct pavo_qp *take_batch(struct pavo_dev *dev,
 				  struct pavo_ucontext *uctx, bool *more)

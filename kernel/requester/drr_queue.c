@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * drr_queue.c - turns and credits of a queue pair (drr.h): when it may send, and who goes next.
+ * drr_queue.c - DRR deficit and credits of a queue pair (drr.h): when it may send, and which
+ * queue pair is next.
  *
  * Called by transmit.c and requester.c with the side owned, and by verbs/ when the policy
- * changes. A queue pair that is called runs in its own work, on the CPU where it sent last:
+ * changes. A queue pair that DRR schedules runs in its own work, on the CPU where it sent last:
  * packets from two CPUs overtake each other.
  */
 #include "requester_private.h"
@@ -13,7 +14,7 @@ static struct pavo_qp *qp_of(struct pavo_drr_queue *queue)
 	return container_of(queue, struct pavo_qp, req.drr);
 }
 
-/* Run a queue pair. Under drr_lock, so that it is not gone: it leaves before it ends. */
+/* Run a queue pair. Under drr_lock, so that it exists: it leaves DRR before it is freed. */
 static void run_queue(struct pavo_drr_queue *queue)
 {
 	if (queue)
@@ -37,7 +38,7 @@ u32 pavo_qp_drr_take(struct pavo_qp *qp, enum pavo_pool pool, u32 want,
 	return want;
 }
 
-/* The credits that a queue pair needs: of packets between UPSN and cursor, and of reads. */
+/* Keep the credits of packets between UPSN and cursor, and of reads; give back the others. */
 static void hold_credits(struct pavo_qp *qp)
 {
 	struct pavo_requester *req = &qp->req;
@@ -93,7 +94,7 @@ void pavo_qp_drr_leave(struct pavo_qp *qp)
 	spin_unlock_bh(&dev->drr_lock);
 }
 
-/* Run those that waited: turns are off, or there are more credits. */
+/* Run one queue pair that waits: DRR was switched off, or there are more credits. */
 static bool release_one(struct pavo_dev *dev)
 {
 	struct pavo_drr_queue *queue;

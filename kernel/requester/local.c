@@ -2,7 +2,7 @@
 /*
  * local.c - WQEs that send nothing: bind, register, invalidate.
  *
- * Called by transmit.c when the turn of a WQE has come: all WQEs before it
+ * Called by transmit.c when the cursor is at such a WQE: all WQEs before it
  * have been sent (with a fence: answered), and none behind it. A WQE is carried out once, and
  * completes when all WQEs before it have. Touches keys, through memory/.
  */
@@ -29,8 +29,8 @@ static enum pavo_status execute_local_op(struct pavo_qp *qp,
 /*
  * pavo_local_execute - carry out a WQE that sends nothing.
  *
- * Return: PAVO_ST_OK; why it failed. PAVO_ST_BUSY: call again after a pause. PAVO_ST_WAIT: call
- * again for the WQE when the QP's work runs.
+ * Return: PAVO_ST_OK; PAVO_ST_BUSY: to be repeated after a pause; PAVO_ST_WAIT: to be repeated
+ * when the QP's work runs; or why it failed.
  */
 enum pavo_status pavo_local_execute(struct pavo_qp *qp, struct pavo_swqe *wqe)
 {
@@ -52,7 +52,7 @@ enum pavo_status pavo_local_execute(struct pavo_qp *qp, struct pavo_swqe *wqe)
 }
 
 /*
- * pavo_local_end_read - invalidate the key of a read with invalidation that was answered; it
+ * pavo_local_end_read - invalidate the key of an answered read with invalidation. The WQE
  * completes after that.
  *
  * Return: as pavo_local_execute().

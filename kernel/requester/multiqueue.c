@@ -2,23 +2,23 @@
 /*
  * multiqueue.c - outstanding requests, and the meaning of responses for them.
  *
- * Called by transmit.c (produce) and response.c (judge, release). Pure, see
- * multiqueue.h.
+ * Called by transmit.c and drr_queue.c (produce, span) and response.c. Pure, see multiqueue.h.
  */
+#include <linux/errno.h>
 #include "multiqueue.h"
 #include "../wire/psn.h"
 
-bool pavo_mq_produce(struct pavo_mq *mq, u32 wqe, u32 first, u32 npkts)
+int pavo_mq_produce(struct pavo_mq *mq, u32 wqe, u32 first, u32 npkts)
 {
 	struct pavo_mq_entry *entry = &mq->ring[mq->tail & mq->mask];
 
 	if (mq->tail - mq->head > mq->mask)
-		return false;
+		return -ENOSPC;
 	entry->wqe = wqe;
 	entry->first = first;
 	entry->npkts = npkts;
 	mq->tail++;
-	return true;
+	return 0;
 }
 
 void pavo_mq_release(struct pavo_mq *mq, u32 upsn)
@@ -51,7 +51,7 @@ u32 pavo_mq_span(const struct pavo_mq *mq, u32 from, u32 until)
 	return count;
 }
 
-/* PSN of the next response of the oldest read; false if there is no read. */
+/* Set @psn to that of the oldest read's next response. Return: false if there is no read. */
 static bool next_response(const struct pavo_multiqueue *mq, u32 upsn, u32 *psn)
 {
 	const struct pavo_mq_entry *read = pavo_mq_oldest(&mq->reads);

@@ -2,8 +2,8 @@
 /*
  * multiqueue.h - MultiQueue (sources.md#engine-3-4-3): outstanding requests.
  *
- * Reads and atomics are in another queue than sends and writes, so that "is a read
- * outstanding?" is one test. The document's MultiQueue has an element per packet in shared
+ * Reads and atomics are in another queue than sends and writes, so that one test finds out
+ * whether a read is outstanding. The document's MultiQueue has an element per packet in shared
  * pools. Here an element stands for a whole message, since a packet follows from its PSN. A
  * queue has as many elements as the SQ has WQEs, so it cannot overflow and needs no pool.
  *
@@ -15,10 +15,10 @@
 #include <linux/types.h>
 
 /**
- * struct pavo_mq_entry - a message that was numbered and is not yet released.
- * @wqe:   number of its WQE
+ * struct pavo_mq_entry - a message that has PSNs and is not yet released.
+ * @wqe:   free-running number of its WQE
  * @first: its first PSN
- * @npkts: number of its PSNs; for a read those of the response
+ * @npkts: its PSNs; for a read those of the response
  */
 struct pavo_mq_entry {
 	u32 wqe;
@@ -29,7 +29,7 @@ struct pavo_mq_entry {
 /**
  * struct pavo_mq - a queue of messages.
  * @ring: the entries
- * @mask: number of entries less 1
+ * @mask: entries less 1; their number is a power of two
  * @head: messages released so far (free running)
  * @tail: messages produced so far (free running)
  */
@@ -59,51 +59,54 @@ static inline void pavo_mq_init(struct pavo_mq *mq, struct pavo_mq_entry *ring,
 	mq->tail = 0;
 }
 
-/** pavo_mq_oldest - the head; NULL if the queue is empty. */
+/** pavo_mq_oldest - the oldest message; NULL if the queue is empty. */
 static inline const struct pavo_mq_entry *
 pavo_mq_oldest(const struct pavo_mq *mq)
 {
 	return mq->head == mq->tail ? NULL : &mq->ring[mq->head & mq->mask];
 }
 
-/** pavo_mq_produce - add a message that was numbered; false if the queue is full. */
-bool pavo_mq_produce(struct pavo_mq *mq, u32 wqe, u32 first, u32 npkts);
+/** pavo_mq_produce - add a message that has PSNs. Return: 0; -ENOSPC: the queue is full. */
+int pavo_mq_produce(struct pavo_mq *mq, u32 wqe, u32 first, u32 npkts);
 
-/** pavo_mq_release - drop all messages that lie wholly before PSN @upsn. */
+/** pavo_mq_release - remove all messages that lie wholly before PSN @upsn. */
 void pavo_mq_release(struct pavo_mq *mq, u32 upsn);
 
-/** pavo_mq_span - how many PSNs from @from to before @until belong to messages of the queue. */
+/** pavo_mq_span - PSNs from @from to before @until that belong to messages of the queue. */
 u32 pavo_mq_span(const struct pavo_mq *mq, u32 from, u32 until);
 
-/* The meaning of an acknowledgment (sources.md#engine-3-4-5). */
+/* Meaning of an acknowledgment or response (sources.md#engine-3-4-5). */
 enum pavo_ack_verdict {
 	PAVO_ACK_DROP, /* a duplicate, or of a packet never sent */
-	PAVO_ACK_RELEASE, /* all packets up to and with its PSN are done */
-	PAVO_ACK_READ_LOST, /* ... up to a read whose response did not come */
+	PAVO_ACK_RELEASE, /* acknowledges all packets up to and with its PSN */
+	PAVO_ACK_READ_LOST, /* ... up to a read whose response was lost */
 };
 
 /**
- * pavo_multiqueue_ack - judge an ACK (or the implied ACK of a NAK).
+ * pavo_multiqueue_ack - find the meaning of an ACK, or of the implied ACK of a NAK.
  * @mq: outstanding messages
  * @upsn: oldest unacknowledged PSN
  * @sent: PSN behind the last one ever sent
  * @rpsn: last PSN acknowledged
- * @until: result: the new UPSN (not with DROP)
+ * @until: set to the new UPSN (not with DROP)
+ *
+ * Return: the meaning.
  */
 enum pavo_ack_verdict pavo_multiqueue_ack(const struct pavo_multiqueue *mq,
 					  u32 upsn, u32 sent, u32 rpsn,
 					  u32 *until);
 
 /**
- * pavo_multiqueue_response - judge a read or atomic response.
+ * pavo_multiqueue_response - find the meaning of a read or atomic response.
  * @mq: outstanding messages
  * @upsn: oldest unacknowledged PSN
  * @sent: PSN behind the last one ever sent
  * @rpsn: PSN of the response
- * @until: result: the new UPSN (not with DROP)
+ * @until: set to the new UPSN (not with DROP)
  *
- * RELEASE: the response is the expected one; @until is its own PSN, since it acknowledges all
- * packets before it. READ_LOST: responses from PSN @until on are missing.
+ * Return: PAVO_ACK_RELEASE: the response is the expected one, and @until its own PSN, since it
+ * acknowledges all packets before it; PAVO_ACK_READ_LOST: responses from PSN @until on are
+ * missing; PAVO_ACK_DROP.
  */
 enum pavo_ack_verdict pavo_multiqueue_response(const struct pavo_multiqueue *mq,
 					       u32 upsn, u32 sent, u32 rpsn,

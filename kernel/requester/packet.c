@@ -3,20 +3,20 @@
  * packet.c - ReqPktGen (sources.md#engine-3-4-4): one request packet.
  *
  * Called by transmit.c, which decides which packet is sent when. A packet is made
- * from its WQE and its index alone. So only the WQE is kept, and sending a packet again is the
- * same as sending it.
+ * from its WQE and its index alone. So only the WQE is kept, and a retransmission makes the
+ * packet anew.
  */
 #include "requester_private.h"
 #include "pavo_trace.h"
 
-/* The opcode of @span packets from @pkt on, of @n, by their place: First, Middle, Last, Only. */
+/* Opcode of @span packets from @pkt on, of @n, by their place: First, Middle, Last, Only. */
 static u8 request_opcode(const struct pavo_swqe *wqe, u32 pkt, u32 span, u32 n)
 {
 	const struct pavo_op *op = pavo_op(wqe->op);
 
 	if (op->segments & PAVO_SEG_IMM64 && wqe->flags & PAVO_WQE_SOLICITED)
 		return PAVO_OP_IMM64_SE;
-	/* One request asks for many packets of a read. */
+	/* One read request requests many packets of the response. */
 	if (span == n || pavo_op_brings(wqe->op))
 		return op->only;
 	if (pkt + span == n)
@@ -24,7 +24,7 @@ static u8 request_opcode(const struct pavo_swqe *wqe, u32 pkt, u32 span, u32 n)
 	return pkt ? op->middle : op->first;
 }
 
-/* pavo_retransmit_forget - free the clone: there was progress, or the side is reset. */
+/* pavo_retransmit_forget - free the clone, after progress or when the side is reset. */
 void pavo_retransmit_forget(struct pavo_requester *req)
 {
 	if (likely(!req->retransmit))
@@ -34,8 +34,9 @@ void pavo_retransmit_forget(struct pavo_requester *req)
 }
 
 /*
- * pavo_retransmit_is_queued - is the packet that was sent again still in a queue of this machine? As
- * long as it is, it shares its data with the clone. An skb destructor would not do: a packet
+ * pavo_retransmit_is_queued - true if the retransmitted packet is still in a queue of this host.
+ *
+ * As long as it is, it shares its data with the clone. An skb destructor would not do: a packet
  * may be in a queue when the module is gone.
  */
 bool pavo_retransmit_is_queued(const struct pavo_requester *req)
@@ -43,7 +44,7 @@ bool pavo_retransmit_is_queued(const struct pavo_requester *req)
 	return req->retransmit && skb_cloned(req->retransmit);
 }
 
-/* Send a packet that was sent before, and remember the oldest of them that waits. */
+/* Retransmit a packet, and keep a clone of the oldest one that is still queued. */
 static int send_retransmit(struct pavo_qp *qp, struct pavo_flow *flow,
 			   struct sk_buff *skb, unsigned int pad)
 {
@@ -55,16 +56,18 @@ static int send_retransmit(struct pavo_qp *qp, struct pavo_flow *flow,
 		pavo_retransmit_forget(&qp->req);
 		qp->req.retransmit = skb_clone(skb, GFP_ATOMIC | __GFP_NOWARN);
 	}
-	/* The clone must not hold the route, since it may live long. */
+	/* The clone must not hold the route, since it may exist for long. */
 	if (qp->req.retransmit)
 		skb_dst_drop(qp->req.retransmit);
 	return pavo_tx_send_finished(&qp->stats, flow, skb);
 }
 
 /*
- * pavo_request_icrc_defer - which requests may go without ICRC, and in trains and bundles? One that is
- * sent again has its ICRC, in case the path takes no late packets; inside there is no path. UC has
- * no trains.
+ * pavo_request_icrc_defer - which requests may have a deferred ICRC, and be in GSO super-packets
+ * and coalesced packets.
+ *
+ * A retransmitted request gets its ICRC at once, in case the path drops packets with a deferred
+ * one; on loopback there is no path. UC has no super-packets.
  */
 enum pavo_icrc_defer pavo_request_icrc_defer(struct pavo_qp *qp,
 					     bool retransmit)
@@ -88,19 +91,20 @@ static enum pavo_status status_of_net(int err)
 	return err == -ENOMEM || err == -ENOBUFS ? PAVO_ST_BUSY : PAVO_ST_LOST;
 }
 
-/* Is the payload of a packet copied when it is sent for the first time? */
+/* True if the payload of a packet is copied when it is sent for the first time. */
 static bool is_copied(const struct pavo_swqe *wqe, u32 len)
 {
-	/* A request for a read has no payload that could be attached. */
+	/* A read request has no payload that could be attached. */
 	if (unlikely(wqe->flags & PAVO_SWQE_DIRECT) && len)
 		return false;
 	return len <= PAVO_COPYBREAK || wqe->flags & PAVO_SWQE_INLINE;
 }
 
 /*
- * May pages of the process be payload? A packet has them as they are when it is read: only a
- * request that completes behind that may have some, on a path where no other process sees a later
- * change. Pages of a direct window do not change while a packet has them.
+ * True if pages of the process may be attached as payload. The receiver reads them as they are
+ * at that time: so only a request that completes after that may have some, on a path where no
+ * other process sees a change meanwhile. Pages of a direct window do not change while a packet
+ * has them.
  */
 static bool may_attach(struct pavo_qp *qp, struct pavo_flow *flow,
 		       const struct pavo_swqe *wqe, u32 len)
@@ -112,15 +116,16 @@ static bool may_attach(struct pavo_qp *qp, struct pavo_flow *flow,
 	return pavo_is_reliable(qp) && pavo_flow_attaches(flow);
 }
 
-/* Bytes of payload that are copied into the head of a packet; others go to pages. */
+/* Bytes of payload that are copied into the head of a packet; the rest is in pages. */
 static u32 head_bytes(u32 len, bool attach)
 {
 	return attach || len > PAVO_COPYBREAK ? 0 : len;
 }
 
 /*
- * Make a late packet of headers and payload, and send it. PAVO_ST_FRAGMENTS: the payload of these
- * packets does not fit one.
+ * Make a packet with a deferred ICRC of headers and payload, and send it.
+ *
+ * Return: as pavo_request_send(); PAVO_ST_FRAGMENTS: the payload does not fit one skb.
  */
 static enum pavo_status send_deferred(struct pavo_qp *qp,
 				      const struct pavo_swqe *wqe,
@@ -158,7 +163,7 @@ retry:
 						   pkt, qp->attr.mtu, &meta));
 }
 
-/* Can this packet be in a bundle: it is short and whole, and not alone? */
+/* True if the packet may be coalesced: it is a short message, and not the only one to send. */
 static bool may_coalesce(const struct pavo_qp *qp, const struct pavo_swqe *wqe,
 			 const struct pavo_pkt *pkt, u32 len)
 {
@@ -171,10 +176,9 @@ static bool may_coalesce(const struct pavo_qp *qp, const struct pavo_swqe *wqe,
 }
 
 /*
- * pavo_coalesced_flush - send the packets of the bundle. If the network has no room, go back to the
- * first of them.
+ * pavo_coalesced_flush - send the coalesced packets.
  *
- * Return: as pavo_request_send().
+ * Return: as pavo_request_send(). PAVO_ST_BUSY: the cursor moved back to the first of them.
  */
 enum pavo_status pavo_coalesced_flush(struct pavo_qp *qp)
 {
@@ -195,14 +199,14 @@ enum pavo_status pavo_coalesced_flush(struct pavo_qp *qp)
 				  &meta);
 	status = status_of_net(err);
 	if (unlikely(status == PAVO_ST_BUSY)) {
-		/* A queue may never have room for a bundle. */
+		/* A device queue may be too short for any coalesced packets. */
 		pavo_gso_backoff_lost(&req->side.backoff, pavo_same_host(qp));
 		pavo_transmit_seek(qp, req->coalesced.first);
 	}
 	return status;
 }
 
-/* Make room in the bundle for @len bytes: send it if it is full, begin one. */
+/* Have an skb of coalesced packets with @len free bytes: send a full one, begin a new one. */
 static enum pavo_status prepare_coalesced(struct pavo_qp *qp,
 					  const struct pavo_swqe *wqe, u32 psn,
 					  u32 len)
@@ -225,7 +229,7 @@ static enum pavo_status prepare_coalesced(struct pavo_qp *qp,
 	return PAVO_ST_OK;
 }
 
-/* Add a packet to the bundle. */
+/* Add a packet to the coalesced ones. */
 static enum pavo_status coalesce_request(struct pavo_qp *qp,
 					 const struct pavo_swqe *wqe,
 					 struct pavo_pkt *pkt,
@@ -256,7 +260,7 @@ static enum pavo_status coalesce_request(struct pavo_qp *qp,
 
 /*
  * Make an skb of headers and payload, and send it. Payload is copied if pages must not be attached,
- * if there are more than an skb takes, or if it is sent again: the process may reuse its memory by
+ * if there are more than an skb takes, or in a retransmission: the process may reuse its memory by
  * now, and a page that changes between ICRC and wire would have the packet dropped once more.
  */
 static enum pavo_status send_payload(struct pavo_qp *qp, struct pavo_flow *flow,
@@ -308,7 +312,7 @@ static void fill_atomic(const struct pavo_swqe *wqe, struct pavo_pkt *p)
 
 /*
  * Set the headers that a request of a connected QP may have, but for AckReq and pad. @p was not
- * cleared: a field without its line here would carry bytes of the stack to the peer.
+ * cleared: a field that is not set here would carry bytes of the stack to the peer.
  */
 static void fill_request(const struct pavo_qp *qp, const struct pavo_swqe *wqe,
 			 u32 pkt, u32 span, struct pavo_pkt *p)
@@ -336,14 +340,16 @@ static void fill_request(const struct pavo_qp *qp, const struct pavo_swqe *wqe,
 }
 
 /*
- * pavo_request_send - send one request packet, or a train, of a connected QP's WQE.
- * @pkt:   its index in the message (reads: in the response)
- * @pos:   place of its payload; moved behind it
- * @npkts: packets of a train, or 1; reads: response packets that this request asks for
+ * pavo_request_send - send one request packet, or a GSO super-packet, of a connected QP's WQE.
+ * @pkt:     its index in the message (reads: in the response)
+ * @pos:     place of its payload; moved behind it
+ * @npkts:   packets of the super-packet, or 1; reads: response packets that are requested
+ * @ack_req: set AckReq in the last one
  * @retransmit: it was sent before
  *
- * Return: PAVO_ST_OK, PAVO_ST_LOST, PAVO_ST_BUSY, PAVO_ST_WAIT; why its memory may not be read;
- * PAVO_ST_FRAGMENTS: these packets are to be sent one by one.
+ * Return: PAVO_ST_OK; PAVO_ST_LOST: no route; PAVO_ST_BUSY: no memory, or the interface refused;
+ * PAVO_ST_WAIT: for pages; PAVO_ST_FRAGMENTS: send these packets one by one; or why the WQE's
+ * memory may not be read.
  */
 enum pavo_status pavo_request_send(struct pavo_qp *qp, struct pavo_swqe *wqe,
 				   u32 pkt, struct pavo_sgl_pos *pos, u32 npkts,
@@ -396,7 +402,7 @@ static void fill_ah(const struct pavo_ud_seg *av, struct rdma_ah_attr *ah)
 /*
  * pavo_datagram_send - send a UD WQE, which is one packet.
  *
- * A datagram without a route is lost as on any network: counted, but no error of the WQE.
+ * A datagram without a route is lost, as on any network: counted, but no error of the WQE.
  *
  * Return: as pavo_request_send().
  */

@@ -8,7 +8,7 @@
 #include <linux/string.h>
 #include "parser.h"
 
-/* Reads the segments of a copy one after the other. */
+/* Rest of a WQE's copy that is not parsed yet. */
 struct seg_reader {
 	const u8 *pos;
 	u32 left;
@@ -76,7 +76,7 @@ static enum pavo_status parse_payload(struct pavo_swqe *wqe,
 	return parse_sgl(wqe, r, max_sge);
 }
 
-/* Parse a UDSeg. A QPN beyond 24 bits would be cut short, and name another queue pair. */
+/* Parse a UDSeg. A QPN beyond 24 bits would be truncated, and name another queue pair. */
 static enum pavo_status parse_ud(struct pavo_swqe *wqe, struct seg_reader *r)
 {
 	const struct pavo_ud_seg *seg = take_segment(r, sizeof(*seg));

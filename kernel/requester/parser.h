@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * parser.h - the WQE parser (sources.md#engine-2-4-3): turns a send WQE into a struct pavo_swqe.
+ * parser.h - the WQE parser (sources.md#engine-2-4-3): makes a struct pavo_swqe of a send WQE.
  *
  * Pure: works on a private copy of the WQE, touches no memory region, QP or lock, and is
  * built into the unit tests and the fuzzer in user space.
@@ -24,7 +24,7 @@
 #define PAVO_SWQE_READ_INV 0x04
 #define PAVO_SWQE_FENCE 0x80
 #define PAVO_SWQE_INLINE 0x40
-/* The local memory is not checked yet (set by the scheduler). */
+/* The access to local memory is not checked yet (set by the scheduler). */
 #define PAVO_SWQE_UNCHECKED 0x20
 /* An entry names a direct window (set by the scheduler). */
 #define PAVO_SWQE_DIRECT 0x08
@@ -39,7 +39,7 @@
  *            completes in error when all WQEs before it have completed.
  * @num_sge:  entries at @sge
  * @number:   free-running number of the WQE
- * @length:   bytes of payload (of the answer for reads and atomics)
+ * @length:   bytes of payload (reads and atomics: of the response)
  * @imm:      as in NextSeg
  * @raddr:    RaddrSeg
  * @rkey:     RaddrSeg
@@ -49,10 +49,9 @@
  * @swap_add_mask: ExtAtomicSeg
  * @compare_mask: ExtAtomicSeg
  * @next:     doorbell form (without QPN) of the next WQE; size 0: chain ends
- * @first_psn: first PSN, set when the WQE is numbered
- * @npkts:    number of PSNs, likewise; reads: of the response packets
- * @claimed:  how many of the first entries are past their claim, if they name direct windows
- *            (sgl.c)
+ * @first_psn: first PSN, set when PSNs are assigned
+ * @npkts:    PSNs, likewise; reads: packets of the response
+ * @claimed:  entries from the first on whose ranges of direct windows were claimed (sgl.c)
  * @av:       UDSeg, in @raw
  * @bind:     BindSeg, in @raw
  * @sge:      DataSegs, in @raw
@@ -119,7 +118,7 @@ static inline u32 pavo_db_qpn(u64 db)
 
 /**
  * pavo_parse_wqe - parse and check the WQE whose copy is in @wqe->raw.
- * @wqe:  every field but @raw, @number and @first_psn is written
+ * @wqe:  the WQE; every field but @raw, @number and @first_psn is written
  * @db:   the doorbell, or link of a chain, that names it
  * @size: bytes of the copy, a multiple of 16, at least sizeof(NextSeg)
  * @limits: limits of the QP
@@ -127,7 +126,7 @@ static inline u32 pavo_db_qpn(u64 db)
  * @wqe->next is valid also after an error, so that a chain can be followed (and flushed)
  * beyond a bad WQE. Local keys are not checked.
  *
- * Return: the same as @wqe->status.
+ * Return: @wqe->status.
  */
 enum pavo_status pavo_parse_wqe(struct pavo_swqe *wqe, u64 db, u32 size,
 				const struct pavo_parser_limits *limits);

@@ -85,10 +85,10 @@ static void *put_reg(void *pos, const struct ib_send_wr *wr)
 }
 
 /*
- * The word of the NextSeg. A read that ends the key of its sink names that key; consumers that
- * know it from iWARP leave it in the entry of the sink (0 is no key).
+ * Find the imm field of the NextSeg. A read with invalidation names the key there; consumers
+ * written for iWARP give it only as lkey of their entry (0 is no key).
  */
-static u32 word_of(const struct ib_send_wr *wr)
+static u32 next_seg_imm(const struct ib_send_wr *wr)
 {
 	if (wr->opcode == IB_WR_RDMA_READ_WITH_INV && !wr->ex.invalidate_rkey &&
 	    wr->num_sge)
@@ -96,7 +96,7 @@ static u32 word_of(const struct ib_send_wr *wr)
 	return (__force u32)wr->ex.imm_data;
 }
 
-/* Return: size of the WQE in bytes, or a negative errno. */
+/* Write the WQE of @wr to @slot. Return: its size in bytes; -EINVAL: too many entries. */
 static int put_wqe(struct pavo_qp *qp, void *slot, const struct ib_send_wr *wr,
 		   u8 op)
 {
@@ -117,14 +117,14 @@ static int put_wqe(struct pavo_qp *qp, void *slot, const struct ib_send_wr *wr,
 		next->flags |= PAVO_WQE_SOLICITED;
 	if (wr->opcode == IB_WR_RDMA_READ_WITH_INV)
 		next->flags |= PAVO_SWQE_READ_INV;
-	next->imm = word_of(wr);
+	next->imm = next_seg_imm(wr);
 	if (pavo_is_datagram(qp))
 		pos = put_ud(pos, wr);
 	else if (op == PAVO_WQE_REG_MR)
 		pos = put_reg(pos, wr);
 	else
 		pos = put_remote(pos, wr, op);
-	/* A list means nothing to operations that move no data. */
+	/* Operations that move no data ignore the list. */
 	if (!(pavo_op(op)->segments & PAVO_SEG_DATA))
 		return pos - slot;
 	for (i = 0, seg = pos; i < wr->num_sge; i++, seg++) {
@@ -146,7 +146,7 @@ static int post_send_wr(struct pavo_qp *qp, const struct ib_send_wr *wr)
 
 	if (op == PAVO_WQE_NOP)
 		return -EOPNOTSUPP;
-	/* Pairs with the release in complete_oldest(). */
+	/* Pairs with the release in complete_wqe(). */
 	if (req->posted - smp_load_acquire(&req->tail) >= req->count)
 		return -ENOMEM;
 	size = put_wqe(qp, req->sq + slot, wr, op);
@@ -158,7 +158,7 @@ static int post_send_wr(struct pavo_qp *qp, const struct ib_send_wr *wr)
 	if (wr->send_flags & IB_SEND_FENCE)
 		db |= PAVO_DB_FENCE;
 	req->doorbells[req->db_head & (req->count - 1)] = db;
-	/* Pairs with the acquire in pavo_schedule(). */
+	/* Pairs with the acquire in next_link(). */
 	smp_store_release(&req->db_head, req->db_head + 1);
 	req->posted++;
 	return 0;
@@ -187,7 +187,7 @@ int pavo_requester_post(struct pavo_qp *qp, const struct ib_send_wr *wr,
 	set_bit(PAVO_REQ_DOORBELL, &req->side.pending);
 	/*
 	 * Consumers may post with interrupts off or in a hard interrupt, where nothing
-	 * can be sent: a work does it then.
+	 * can be sent: a work sends it then.
 	 */
 	if (!irqs_disabled() && !in_hardirq())
 		pavo_requester_run(qp);

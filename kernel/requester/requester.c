@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * requester.c - life of the requester side, and the work of its owner (enter.h).
+ * requester.c - creation and end of the requester side, and the work of its owner (enter.h).
  */
 #include <linux/vmalloc.h>
 #include "qp/enter.h"
@@ -27,7 +27,7 @@ static u32 head_size(const struct pavo_qp *qp)
 }
 
 /*
- * Bytes of a WQE slot: room for max_send_sge entries or max_inline_data bytes, whichever is
+ * Bytes of a WQE slot: max_send_sge entries or max_inline_data bytes, whichever is
  * more. Atomics have one segment more, up to an ExtAtomicSeg, and no inline data.
  */
 static u32 slot_size(const struct pavo_qp *qp)
@@ -41,13 +41,13 @@ static u32 slot_size(const struct pavo_qp *qp)
 	return head_size(qp) + max(data, in);
 }
 
-/* Bytes of inline data that fit the slot; at least as many as the consumer asked for. */
-static u32 inline_room(const struct pavo_qp *qp)
+/* Bytes of inline data that fit the slot; at least as many as the consumer requested. */
+static u32 inline_capacity(const struct pavo_qp *qp)
 {
-	u32 room = qp->req.wqe_size - head_size(qp) -
-		   sizeof(struct pavo_inline_seg);
+	u32 bytes = qp->req.wqe_size - head_size(qp) -
+		    sizeof(struct pavo_inline_seg);
 
-	return min_t(u32, room, PAVO_MAX_INLINE);
+	return min_t(u32, bytes, PAVO_MAX_INLINE);
 }
 
 /* Consumers in user space keep wr_ids themselves, behind the slots. */
@@ -86,7 +86,7 @@ int pavo_requester_init(struct pavo_qp *qp, struct pavo_mmap_info *info)
 	req->wqe_size = slot_size(qp);
 	qp->cap.max_send_wr = req->count;
 	if (!pavo_is_xrc_target(qp))
-		qp->cap.max_inline_data = inline_room(qp);
+		qp->cap.max_inline_data = inline_capacity(qp);
 	size = (size_t)req->count * req->wqe_size;
 	if (qp->uctx)
 		size += PAVO_QUEUE_OWN_SIZE((size_t)req->count);
@@ -124,7 +124,7 @@ void pavo_requester_destroy(struct pavo_qp *qp)
 	req->sq_mmap = NULL;
 }
 
-/* Give ranges of direct windows back that open WQEs have. */
+/* Give back the ranges of direct windows that incomplete WQEs have claimed. */
 static void release_direct(struct pavo_qp *qp)
 {
 	struct pavo_requester *req = &qp->req;
@@ -205,20 +205,20 @@ bool pavo_requester_idle(struct pavo_qp *qp)
 	return qp->req.tail == qp->req.numbered;
 }
 
-/* Is a WQE posted that was not taken yet, or one taken that is not sent? */
+/* True if a posted WQE was not taken yet, or a taken one is not sent. */
 static bool has_more(const struct pavo_requester *req)
 {
 	return req->in_chain || req->db_tail != READ_ONCE(req->db_head) ||
 	       req->cursor.wqe != req->head;
 }
 
-/* Parse WQEs, send and complete, until nothing moves or the budget is used up. */
+/* Parse WQEs, send and complete, until nothing changes or the budget is used up. */
 static unsigned int advance_requester(struct pavo_qp *qp, unsigned int budget)
 {
 	struct pavo_requester *req = &qp->req;
 	unsigned int before;
 
-	/* With nothing posted and nothing outstanding there is nothing to look at. */
+	/* Nothing is posted or outstanding. */
 	if (req->tail == req->head && !has_more(req) && !req->notify_drained)
 		return budget;
 	do {
@@ -232,7 +232,7 @@ static unsigned int advance_requester(struct pavo_qp *qp, unsigned int budget)
 	return budget;
 }
 
-/* Take the bits of the work that was left to the owner, and act on deadlines that have passed. */
+/* Clear the pending bits that other CPUs set, and act on deadlines that have passed. */
 static void take_pending(struct pavo_qp *qp)
 {
 	struct pavo_requester *req = &qp->req;
@@ -248,7 +248,7 @@ static void take_pending(struct pavo_qp *qp)
 	smp_mb__after_atomic();
 }
 
-/* The visit is over. @more: there is more to do than its budget. */
+/* End the DRR round with the visit. @more: the visit had too little budget for all work. */
 static void end_drr_round(struct pavo_qp *qp, bool more)
 {
 	if (pavo_qp_state(qp) >= IB_QPS_SQE)
@@ -258,10 +258,11 @@ static void end_drr_round(struct pavo_qp *qp, bool more)
 }
 
 /*
- * Do the pending work of the side. True: the budget, or a quantum, is used up and there may be
- * more. A packet has at most 4 KiB that are copied or go into an ICRC, so packets bound the bytes.
+ * Do the pending work of the side. A packet has at most 4 KiB that are copied or go into an ICRC,
+ * so packets bound the bytes. Before RTS nothing is sent, since the attributes for that are not
+ * set.
  *
- * Before RTS nothing is sent, since the attributes for that are not set.
+ * Return: true if the budget, or a quantum, is used up and there may be more work.
  */
 static bool visit_requester(struct pavo_qp *qp, struct pavo_budget *slice)
 {
@@ -313,7 +314,7 @@ void pavo_requester_receive(struct pavo_qp *qp, struct pavo_rx *rx)
 		pavo_responder_end(qp);
 }
 
-/* pavo_requester_end - flush if that is pending: the responder's owner has seen an error. */
+/* pavo_requester_end - flush if that is pending; the owner of the responder has seen an error. */
 void pavo_requester_end(struct pavo_qp *qp)
 {
 	if (test_bit(PAVO_REQ_FLUSH, &qp->req.side.pending))

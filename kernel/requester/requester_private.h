@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * requester_private.h - what the files of requester/ share; no other folder includes it.
+ * requester_private.h - declarations for the files of requester/; no other folder includes it.
  *
  * These functions run with side.lock held, BH disabled, in an RCU read-side
  * section, unless said otherwise.
@@ -17,7 +17,7 @@
 /* Not a PSN: PSNs have 24 bits. */
 #define PAVO_PSN_NONE (~0u)
 /*
- * A long read is asked for in chunks of this many packets, so that the cwnd
+ * A long read is requested in chunks of this many packets, so that the cwnd
  * bounds the burst of responses as it does the burst of requests.
  */
 #define PAVO_READ_CHUNK PAVO_CWND_LEAST
@@ -45,7 +45,7 @@ static inline u32 pavo_cursor_psn(struct pavo_requester *req)
 	return pavo_psn_add(pavo_swqe(req, cur->wqe)->first_psn, cur->pkt);
 }
 
-/* Does a chunk of the read @wqe end in front of its packet @pkt? */
+/* True if a chunk of the read @wqe ends in front of its packet @pkt. */
 static inline bool pavo_read_chunk_ends(const struct pavo_swqe *wqe, u32 pkt)
 {
 	return pkt == wqe->npkts || pkt % PAVO_READ_CHUNK == 0;
@@ -82,16 +82,17 @@ void pavo_transmit_seek(struct pavo_qp *qp, u32 psn);
 /* drr_queue.c */
 
 /*
- * pavo_qp_drr_take - ask for leave to send @want packets, or one read or atomic. Return: how many
- * may be sent; 0: the queue pair waits in a line, and is run when it is called.
+ * pavo_qp_drr_take - take deficit and credits for @want packets, or for one read or atomic.
+ *
+ * Return: packets that may be sent; 0: the queue pair is in a DRR queue, and DRR runs it later.
  */
 u32 pavo_qp_drr_take(struct pavo_qp *qp, enum pavo_pool pool, u32 want,
 		     u8 level);
-/* pavo_qp_drr_settle - give back the credits of what was answered. */
+/* pavo_qp_drr_settle - give back the credits of requests that were answered. */
 void pavo_qp_drr_settle(struct pavo_qp *qp);
-/* pavo_qp_drr_end - the same at the end of a visit; @more: it goes on in the work of the QP. */
+/* pavo_qp_drr_end - likewise, at the end of a visit; @more: the QP's work continues the round. */
 void pavo_qp_drr_end(struct pavo_qp *qp, bool more);
-/* pavo_qp_drr_leave - the queue pair is reset or in Error: nothing of it is outstanding. */
+/* pavo_qp_drr_leave - leave DRR and give back all credits: the QP is reset or in Error. */
 void pavo_qp_drr_leave(struct pavo_qp *qp);
 
 /* local.c */

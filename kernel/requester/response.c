@@ -3,14 +3,14 @@
  * response.c - RequesterRecvControl (sources.md#engine-3-4-5): carries out what a response
  * means for outstanding requests.
  *
- * UPSN is the oldest unacknowledged PSN, RPSN the response's. multiqueue.c judges a response;
- * this file releases, goes back, scatters read data, or fails. Called by requester.c with the
- * side owned.
+ * UPSN is the oldest unacknowledged PSN, RPSN the response's. multiqueue.c says what a response
+ * means; this file releases, goes back, scatters read data, or fails. Called by requester.c with
+ * the side owned.
  */
 #include "requester_private.h"
 #include "pavo_trace.h"
 
-/* All packets before PSN @until are done. */
+/* Release all packets before PSN @until. */
 static void release_until(struct pavo_qp *qp, u32 until)
 {
 	struct pavo_requester *req = &qp->req;
@@ -32,15 +32,15 @@ static void release_until(struct pavo_qp *qp, u32 until)
 	if (until == req->sent)
 		pavo_timer_stop(&req->timer);
 
-	/* A response to packets sent before the cursor went back: do not send these again. */
+	/* A response to packets sent before the cursor went back: do not retransmit these. */
 	if (pavo_psn_diff(until, pavo_cursor_psn(req)) > 0)
 		pavo_transmit_seek(qp, until);
 	pavo_complete_acked(qp);
 }
 
 /*
- * Send again from UPSN, once for a gap. Later responses may report the same gap and do not
- * start that anew. If the new attempt is lost, the loss timer expires; without a set value it
+ * Retransmit from UPSN on (go-back-N), once for a gap: more responses may report the same one.
+ * If the retransmission is lost, the loss timer expires; without a set value it
  * runs after a repeated report (pavo_timer_gap_repeated()).
  */
 static void go_back(struct pavo_qp *qp)
@@ -51,7 +51,7 @@ static void go_back(struct pavo_qp *qp)
 		pavo_timer_gap_repeated(&req->timer, ktime_get_ns());
 		return;
 	}
-	if (!pavo_timer_retry(&req->timer, ktime_get_ns())) {
+	if (pavo_timer_retry(&req->timer, ktime_get_ns())) {
 		pavo_count(qp, retry_exceeded);
 		pavo_complete_fatal(qp, req->upsn, PAVO_ST_RETRY);
 		return;
@@ -64,7 +64,7 @@ static void go_back(struct pavo_qp *qp)
 }
 
 /*
- * Count a response to no outstanding request. Old ones are normal after sending again; those
+ * Count a response to no outstanding request. Old ones are normal after a retransmission; those
  * ahead of all requests are not.
  */
 static void count_stray_response(struct pavo_qp *qp, u32 rpsn)
@@ -75,26 +75,28 @@ static void count_stray_response(struct pavo_qp *qp, u32 rpsn)
 		pavo_count(qp, rx_drop_psn_ghost);
 }
 
-/* Act on an ACK of @rpsn; false if a lost read response stopped it. */
-static bool acknowledge_psn(struct pavo_qp *qp, u32 rpsn)
+/* Act on an ACK of @rpsn. Return: its meaning. */
+static enum pavo_ack_verdict acknowledge_psn(struct pavo_qp *qp, u32 rpsn)
 {
 	struct pavo_requester *req = &qp->req;
+	enum pavo_ack_verdict verdict;
 	u32 until;
 
-	switch (pavo_multiqueue_ack(&req->outstanding, req->upsn, req->sent,
-				    rpsn, &until)) {
+	verdict = pavo_multiqueue_ack(&req->outstanding, req->upsn, req->sent,
+				      rpsn, &until);
+	switch (verdict) {
 	case PAVO_ACK_RELEASE:
 		release_until(qp, until);
-		return true;
+		break;
 	case PAVO_ACK_READ_LOST:
 		pavo_count(qp, rx_implied_nak);
 		release_until(qp, until);
 		go_back(qp);
-		return false;
+		break;
 	default:
 		count_stray_response(qp, rpsn);
-		return false;
 	}
+	return verdict;
 }
 
 static void take_rnr_nak(struct pavo_qp *qp, u8 code)
@@ -102,10 +104,10 @@ static void take_rnr_nak(struct pavo_qp *qp, u8 code)
 	struct pavo_requester *req = &qp->req;
 
 	pavo_count(qp, rx_rnr_naks);
-	/* The peer may have refused more than one packet: wait once. */
+	/* The peer may have sent an RNR NAK for more than one packet: wait once. */
 	if (req->timer.rnr)
 		return;
-	if (!pavo_timer_rnr(&req->timer, ktime_get_ns(), pavo_rnr_ns(code))) {
+	if (pavo_timer_rnr(&req->timer, ktime_get_ns(), pavo_rnr_ns(code))) {
 		pavo_count(qp, rnr_retry_exceeded);
 		pavo_complete_fatal(qp, req->upsn, PAVO_ST_RNR_RETRY);
 		return;
@@ -113,7 +115,7 @@ static void take_rnr_nak(struct pavo_qp *qp, u8 code)
 	trace_pavo_retransmit(qp);
 	req->probing = false;
 	/*
-	 * The peer may report the packets behind the refused one as a gap, during
+	 * The peer may report the packets behind that one as a gap, during
 	 * the delay or after it: do not go back for that.
 	 */
 	req->went_back = true;
@@ -155,11 +157,12 @@ static void handle_nak(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 	}
 	bool rnr = (pkt->syndrome & PAVO_AETH_CLASS) == PAVO_AETH_RNR;
 	bool lost = pkt->psn != req->upsn &&
-		    !acknowledge_psn(qp, pavo_psn_add(pkt->psn, -1));
+		    acknowledge_psn(qp, pavo_psn_add(pkt->psn, -1)) !=
+			    PAVO_ACK_RELEASE;
 
 	/*
 	 * If a read's response was lost and a request behind it got an RNR NAK, both wait for
-	 * the delay: the refused request would be sent too early otherwise.
+	 * the delay: otherwise the latter would be retransmitted too early.
 	 */
 	if (rnr && pavo_qp_state(qp) != IB_QPS_ERR)
 		take_rnr_nak(qp, pkt->syndrome & PAVO_AETH_VALUE);
@@ -210,9 +213,9 @@ static void scatter_seek(struct pavo_qp *qp, const struct pavo_swqe *wqe,
 }
 
 /*
- * Have the packets from @n on of a response to @wqe the opcode of their place? The response to a
- * chunk is First .. Last or Only. One that was asked for again from its middle on begins there,
- * too, unless this is the late answer to the first request.
+ * True if the packets from @n on of a response to @wqe have the opcode of their place. The
+ * response to a chunk is First .. Last or Only. After a request from the middle of a chunk on it
+ * begins there, too, unless this is the delayed response to the first request.
  */
 static bool in_place(const struct pavo_requester *req,
 		     const struct pavo_swqe *wqe, u32 n,
@@ -239,7 +242,7 @@ static enum pavo_status take_read_data(struct pavo_qp *qp,
 	enum pavo_status status;
 	struct pavo_sgl_pos pos;
 
-	/* the request brought the data (atomic write), the response is empty */
+	/* An atomic write: the request carried the data, the response is empty. */
 	if (pavo_op(wqe->op)->answer == PAVO_ANSWER_EMPTY)
 		want = 0;
 
@@ -259,7 +262,7 @@ static enum pavo_status take_read_data(struct pavo_qp *qp,
 	return status;
 }
 
-/* Is it the response to that atomic, plain or extended (sources.md#ext-response)? */
+/* True if @pkt is the response to the atomic @wqe, plain or extended (sources.md#ext-response). */
 static bool is_value_of(const struct pavo_swqe *wqe, const struct pavo_pkt *pkt)
 {
 	bool ext = pavo_op(wqe->op)->segments & PAVO_SEG_EXT_ATOMIC;
@@ -329,10 +332,11 @@ static enum pavo_status handle_response(struct pavo_qp *qp, struct pavo_rx *rx)
 /*
  * pavo_requester_handle - act on one response packet.
  *
- * A parked response is still the expected one: other packets wait behind it, and an error of the
- * QP has it dropped.
+ * A deferred response is still the expected one: other packets wait behind it, and an error of
+ * the QP drops it.
  *
- * Return: PAVO_ST_WAIT: it is parked until the missing pages of its data are there.
+ * Return: PAVO_ST_OK; PAVO_ST_WAIT: it is deferred until the missing pages of its data are there;
+ * or the error that moved the QP to Error.
  */
 enum pavo_status pavo_requester_handle(struct pavo_qp *qp, struct pavo_rx *rx)
 {
@@ -353,16 +357,16 @@ enum pavo_status pavo_requester_handle(struct pavo_qp *qp, struct pavo_rx *rx)
 }
 
 /*
- * pavo_requester_timeout - the loss timer expired: send the oldest packet again, and no other
+ * pavo_requester_timeout - the loss timer expired: retransmit the oldest packet, and no other
  * until it is answered. Without a set value the timer ran because the peer reported a gap
- * twice: then send the packets behind the oldest one, too.
+ * twice: then retransmit the packets behind the oldest one, too.
  */
 void pavo_requester_timeout(struct pavo_qp *qp)
 {
 	struct pavo_requester *req = &qp->req;
 
 	if (pavo_retransmit_is_queued(req) &&
-	    pavo_timer_put_off(&req->timer, ktime_get_ns())) {
+	    !pavo_timer_put_off(&req->timer, ktime_get_ns())) {
 		pavo_count(qp, loss_timer_put_off);
 		return;
 	}

@@ -4,7 +4,7 @@
  *
  * Takes WQEs in posting order: those of the chain being followed first (the document's
  * Q2), then the next doorbell (Q1). Makes the private copy of each
- * and has it parsed. Fairness between QPs comes from the budget of a run.
+ * and parses it. Fairness between QPs comes from the budget of a run.
  */
 #include <rdma/ib_addr.h>
 #include "requester_private.h"
@@ -19,7 +19,7 @@ static u8 service_of(const struct pavo_qp *qp)
 	return pavo_is_xrc_initiator(qp) ? PAVO_FOR_XRC : PAVO_FOR_RC;
 }
 
-/* Take the next chain link or doorbell; false if there is none. */
+/* Take the next chain link or doorbell. Return: false if there is none. */
 static bool next_link(struct pavo_requester *req, u64 *db)
 {
 	if (req->in_chain) {
@@ -36,8 +36,8 @@ static bool next_link(struct pavo_requester *req, u64 *db)
 }
 
 /*
- * Note the next link of the chain. The end comes at the latest after as many WQEs as the ring
- * has WQE slots, so a chain in a circle ends, too.
+ * Note the next link of the chain. The chain ends after as many WQEs as the ring has slots at
+ * the latest, so a chain in a circle ends, too.
  */
 static void follow_chain(struct pavo_requester *req,
 			 const struct pavo_swqe *wqe)
@@ -46,7 +46,7 @@ static void follow_chain(struct pavo_requester *req,
 	req->chain = wqe->next;
 }
 
-/* Make a WQE that cannot be read one that only fails. */
+/* Replace a WQE that cannot be read by one that fails with @status. */
 static void make_unreadable(struct pavo_swqe *wqe, enum pavo_status status)
 {
 	memset(wqe, 0, sizeof(*wqe));
@@ -55,8 +55,8 @@ static void make_unreadable(struct pavo_swqe *wqe, enum pavo_status status)
 }
 
 /*
- * Bytes of a datagram at most: it is one packet, of the port's present MTU. 0 on an interface
- * with a smaller MTU than the smallest of IBA.
+ * Largest datagram in bytes: one packet of the port's present MTU. 0 if the interface's MTU is
+ * below the smallest of IBA.
  */
 static u32 datagram_max(struct pavo_dev *dev)
 {
@@ -67,8 +67,8 @@ static u32 datagram_max(struct pavo_dev *dev)
 
 /*
  * Make the checks that the parser cannot make: local memory, and whether reads are allowed.
- * If an earlier WQE that is not carried out yet changes keys, check the memory when the turn
- * of this WQE comes.
+ * If an earlier WQE that is not carried out yet changes keys, the memory is checked when this
+ * WQE begins.
  */
 static enum pavo_status check_access(struct pavo_qp *qp, struct pavo_swqe *wqe)
 {
@@ -124,9 +124,9 @@ static void take_wqe(struct pavo_qp *qp, u64 db)
 }
 
 /*
- * pavo_schedule - take WQEs as long as some are posted and there is room for copies.
+ * pavo_schedule - take WQEs as long as some are posted and slots for copies are free.
  *
- * Return: what is left of the budget.
+ * Return: the rest of @budget, in WQEs.
  */
 unsigned int pavo_schedule(struct pavo_qp *qp, unsigned int budget)
 {

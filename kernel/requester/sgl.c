@@ -3,7 +3,7 @@
  * sgl.c - DataPack (sources.md#engine-2-4-5): one gap-free stream of bytes from
  * or to the entries of a WQE.
  *
- * Keys are translated again for every packet, under RCU, so no packet touches a region
+ * Keys are translated anew for every packet, under RCU, so no packet touches a region
  * after its end.
  */
 #include "direct/direct.h"
@@ -54,10 +54,10 @@ void pavo_sgl_advance(const struct pavo_swqe *wqe, struct pavo_sgl_pos *pos,
 		return;
 	}
 	while (len && pos->sge < wqe->num_sge) {
-		u32 step = min(len, wqe->sge[pos->sge].byte_count - pos->off);
+		u32 n = min(len, wqe->sge[pos->sge].byte_count - pos->off);
 
-		pos->off += step;
-		len -= step;
+		pos->off += n;
+		len -= n;
 		if (len) {
 			pos->sge++;
 			pos->off = 0;
@@ -66,8 +66,10 @@ void pavo_sgl_advance(const struct pavo_swqe *wqe, struct pavo_sgl_pos *pos,
 }
 
 /*
- * pavo_sgl_check - local access check of all entries, before the first use; it notes whether one
- * names a direct window.
+ * pavo_sgl_check - check local access of all entries, before the first use, and set
+ * PAVO_SWQE_DIRECT if one names a direct window.
+ *
+ * Return: PAVO_ST_OK, or why an entry may not be used.
  */
 enum pavo_status pavo_sgl_check(struct pavo_qp *qp, struct pavo_swqe *wqe)
 {
@@ -89,7 +91,7 @@ enum pavo_status pavo_sgl_check(struct pavo_qp *qp, struct pavo_swqe *wqe)
 	return PAVO_ST_OK;
 }
 
-/* The direct window that an entry names, in this RCU section; NULL: none. */
+/* Find the direct window that an entry names; valid in this RCU section. NULL: none. */
 static const struct pavo_region *find_direct(struct pavo_qp *qp,
 					     const struct pavo_data_seg *sge)
 {
@@ -101,7 +103,7 @@ static const struct pavo_region *find_direct(struct pavo_qp *qp,
 	return is_direct(region) ? region : NULL;
 }
 
-/* A WQE at the range of its entry number @entry. */
+/* The user of a direct window's range for entry @entry of a WQE. */
 static struct pavo_direct_user user_of(struct pavo_qp *qp,
 				       const struct pavo_swqe *wqe, u32 entry)
 {
@@ -113,9 +115,10 @@ static struct pavo_direct_user user_of(struct pavo_qp *qp,
 }
 
 /*
- * pavo_sgl_claim - begin a WQE that names ranges of direct windows.
+ * pavo_sgl_claim - claim the ranges of direct windows that a WQE names.
  *
- * Return: as pavo_direct_claim(); also PAVO_ST_ACCESS: a value does not go into a window.
+ * Return: as pavo_direct_claim(); also PAVO_ST_ACCESS: the result of an atomic cannot be written
+ * to a direct window.
  */
 enum pavo_status pavo_sgl_claim(struct pavo_qp *qp, struct pavo_swqe *wqe)
 {
@@ -144,7 +147,7 @@ enum pavo_status pavo_sgl_claim(struct pavo_qp *qp, struct pavo_swqe *wqe)
 	return PAVO_ST_OK;
 }
 
-/* pavo_sgl_release - the WQE is over: give its ranges back. */
+/* pavo_sgl_release - give back the ranges of direct windows of a completed WQE. */
 void pavo_sgl_release(struct pavo_qp *qp, const struct pavo_swqe *wqe)
 {
 	const struct pavo_region *region;
@@ -160,7 +163,7 @@ void pavo_sgl_release(struct pavo_qp *qp, const struct pavo_swqe *wqe)
 	}
 }
 
-/* Attach the next @len bytes of the entries, as they are now: the packet gets its ICRC at once. */
+/* Attach the next @len bytes of the entries; the packet gets its ICRC at once. */
 static enum pavo_status attach_entries(struct pavo_qp *qp,
 				       const struct pavo_swqe *wqe,
 				       struct pavo_sgl_pos *pos, u32 len,
@@ -183,10 +186,10 @@ static enum pavo_status attach_entries(struct pavo_qp *qp,
 	return PAVO_ST_OK;
 }
 
-/* Copy the next @len bytes of the WQE, inline data or entries, to @room. */
+/* Copy the next @len bytes of the WQE, inline data or entries, to @to. */
 static enum pavo_status copy_sges(struct pavo_qp *qp,
 				  const struct pavo_swqe *wqe,
-				  struct pavo_sgl_pos *pos, u32 len, u8 *room)
+				  struct pavo_sgl_pos *pos, u32 len, u8 *to)
 {
 	struct pavo_region *region;
 	enum pavo_status status;
@@ -194,18 +197,18 @@ static enum pavo_status copy_sges(struct pavo_qp *qp,
 	u64 va;
 
 	if (wqe->flags & PAVO_SWQE_INLINE) {
-		memcpy(room, wqe->data + pos->off, len);
+		memcpy(to, wqe->data + pos->off, len);
 		pos->off += len;
 		return PAVO_ST_OK;
 	}
-	for (; len; len -= n, room += n) {
+	for (; len; len -= n, to += n) {
 		n = len;
 		status = next_sge_piece(qp, wqe, pos, &n, 0, &va, &region);
 		if (status)
 			return status;
 		if (unlikely(is_direct(region)))
 			pavo_stats_add(&qp->stats, direct_copied, n);
-		pavo_region_read(region, va, room, n);
+		pavo_region_read(region, va, to, n);
 		pos->off += n;
 	}
 	return PAVO_ST_OK;
@@ -215,8 +218,8 @@ static enum pavo_status copy_sges(struct pavo_qp *qp,
  * pavo_sgl_gather - put the next @len bytes of a WQE into a packet.
  * @attach: as page fragments; else copied behind the headers, or to pages of the packet's own
  *
- * Return: PAVO_ST_OK; why memory may not be read; PAVO_ST_FRAGMENTS if the packet has no room for
- * more fragments, or there is no memory.
+ * Return: PAVO_ST_OK; PAVO_ST_WAIT: for pages; PAVO_ST_FRAGMENTS: the packet takes no more
+ * fragments, or there is no memory; or why memory may not be read.
  */
 enum pavo_status pavo_sgl_gather(struct pavo_qp *qp,
 				 const struct pavo_swqe *wqe,
@@ -224,17 +227,17 @@ enum pavo_status pavo_sgl_gather(struct pavo_qp *qp,
 				 struct sk_buff *skb, bool attach)
 {
 	enum pavo_status status;
-	u8 *room;
+	u8 *to;
 	u32 n;
 
 	if (attach)
 		return attach_entries(qp, wqe, pos, len, skb);
 	for (; len; len -= n) {
 		n = min_t(u32, len, PAGE_SIZE);
-		room = pavo_tx_put(skb, n);
-		if (unlikely(!room))
+		to = pavo_tx_put(skb, n);
+		if (unlikely(!to))
 			return PAVO_ST_FRAGMENTS;
-		status = copy_sges(qp, wqe, pos, n, room);
+		status = copy_sges(qp, wqe, pos, n, to);
 		if (status)
 			return status;
 	}
@@ -242,8 +245,8 @@ enum pavo_status pavo_sgl_gather(struct pavo_qp *qp,
 }
 
 /*
- * pavo_sgl_attach - attach the next @len bytes of a WQE to a late packet, and name them in its
- * metadata.
+ * pavo_sgl_attach - attach the next @len bytes of a WQE to a packet with a deferred ICRC, and
+ * name them in its metadata.
  *
  * Return: as pavo_sgl_gather(); also PAVO_ST_FRAGMENTS if the bytes are not all of one key:
  * metadata names one. Consumers in the kernel have an entry for each page, all by the local DMA
@@ -282,7 +285,7 @@ enum pavo_status pavo_sgl_attach(struct pavo_qp *qp,
 	return PAVO_ST_OK;
 }
 
-/* Hand bytes of a response, of one packet at most, over in a direct window. */
+/* Write bytes of a response, of one packet at most, to a direct window. */
 static enum pavo_status load_direct(struct pavo_qp *qp,
 				    const struct pavo_direct_user *user,
 				    const struct pavo_region *region, u64 va,
@@ -302,8 +305,10 @@ static enum pavo_status load_direct(struct pavo_qp *qp,
 }
 
 /*
- * Was all that is in the direct window at @pos drained, if there is one? A window that was closed
- * meanwhile has lost it.
+ * Check that the process has taken all bytes out of the direct window at @pos, if there is one.
+ * A window that was closed meanwhile has lost them.
+ *
+ * Return: as pavo_direct_drained(); PAVO_ST_OK if @pos is in no direct window.
  */
 static enum pavo_status check_drained(struct pavo_qp *qp,
 				      const struct pavo_swqe *wqe,
@@ -323,8 +328,11 @@ static enum pavo_status check_drained(struct pavo_qp *qp,
 }
 
 /*
- * pavo_sgl_scatter - write a packet's payload to the next bytes of a WQE. If the packet was parked,
- * go on behind the bytes that have been written.
+ * pavo_sgl_scatter - write a packet's payload to the next bytes of a WQE. For a deferred packet,
+ * continue behind the bytes that have been written.
+ *
+ * Return: PAVO_ST_OK; PAVO_ST_WAIT: for pages or a direct window; PAVO_ST_BAD_RESPONSE: the
+ * packet is too short; or why memory may not be written.
  */
 enum pavo_status pavo_sgl_scatter(struct pavo_qp *qp,
 				  const struct pavo_swqe *wqe,

@@ -9,36 +9,37 @@
 #ifndef PAVO_TIMER_LOGIC_H
 #define PAVO_TIMER_LOGIC_H
 
+#include <linux/errno.h>
 #include <linux/types.h>
 
-/** An RNR retry count of 7 means: for ever (IBA 9.7.5.2.8). */
+/** RNR retry count without a limit (IBA 9.7.5.2.8). */
 #define PAVO_RNR_RETRY_INFINITE 7
 
-/** Wait after a repeated NAK, if the loss timer has no set value. */
+/** Wait in ns after a repeated NAK, if the loss timer has no set value. */
 #define PAVO_ECHO_NS (100 * 1000 * 1000ull)
 
-/** Times that an expiry of the loss timer is put off without progress. */
+/** Most times that an expiry of the loss timer is put off without progress. */
 #define PAVO_PUT_OFF_MAX 32
 
-/** RNR NAKs of one packet that are counted: 10 us doubled so often exceed the patience. */
+/** RNR NAKs of one packet that are counted: 10 us doubled so often exceed PAVO_RNR_TIMEOUT_NS. */
 #define PAVO_RNR_WAITS_MAX 8
 
-/** Longest wait that repeated RNR NAKs of one packet grow to, if they ask for less. */
+/** Longest wait in ns that repeated RNR NAKs of one packet grow to, if their delay is less. */
 #define PAVO_RNR_TIMEOUT_NS (1000 * 1000ull)
 
-/** The loss timer may be late by this part (a sixteenth) of its set value, but no longer. */
+/** Slack of the loss timer: a sixteenth of its set value, but no more than PAVO_SLACK_MAX_NS. */
 #define PAVO_SLACK_SHIFT 4
 #define PAVO_SLACK_MAX_NS (1000 * 1000ull)
 
 /**
  * struct pavo_timer_state - both timers.
- * @loss:      deadline of the loss timer; 0: it does not run
+ * @loss:      deadline of the loss timer, ns; 0: it does not run
  * @rnr:       deadline of the RNR timer, likewise
- * @timeout:   set value of the loss timer; 0: none
- * @retry_limit: retries at most
+ * @timeout:   set value of the loss timer, ns; 0: none
+ * @retry_limit: most retries without progress
  * @retries:   retries left
- * @rnr_limit: the same for RNR NAKs
- * @rnr_retries: likewise
+ * @rnr_limit: most retries after RNR NAKs without progress; PAVO_RNR_RETRY_INFINITE: no limit
+ * @rnr_retries: those left
  * @rnr_waits: RNR NAKs since the last progress, up to PAVO_RNR_WAITS_MAX
  * @put_off:   expiries of the loss timer since the last progress that were put off
  * @answered:  the peer has sent a response since pavo_timer_init()
@@ -89,7 +90,7 @@ static inline void pavo_timer_stop(struct pavo_timer_state *t)
  * pavo_timer_restart - Restart event, after progress: reload deadline and counts. The RNR timer
  * stops, since the request that it delayed was answered.
  * @t:   the timers
- * @now: the time
+ * @now: the time, ns
  */
 static inline void pavo_timer_restart(struct pavo_timer_state *t, u64 now)
 {
@@ -107,7 +108,7 @@ static inline void pavo_timer_restart(struct pavo_timer_state *t, u64 now)
  *
  * The set value is the least; four times as much is allowed (IBA 9.7.6.1.3). If two attempts
  * failed, peer or path are busy, so later waits are longer. A peer that has never answered is
- * more likely not there: its waits stay short, so that the consumer is told soon.
+ * more likely not there: its waits stay short, so that the consumer gets the error soon.
  */
 static inline u64 pavo_timer_wait(const struct pavo_timer_state *t)
 {
@@ -119,21 +120,22 @@ static inline u64 pavo_timer_wait(const struct pavo_timer_state *t)
 }
 
 /**
- * pavo_timer_retry - take a retry (timeout, sequence NAK, lost response); false: Counter
- * Expired, no retry is left.
+ * pavo_timer_retry - take a retry (timeout, sequence NAK, lost response).
  * @t:   the timers
- * @now: the time
+ * @now: the time, ns
+ *
+ * Return: 0; -ETIMEDOUT: no retry is left (Counter Expired event).
  */
-static inline bool pavo_timer_retry(struct pavo_timer_state *t, u64 now)
+static inline int pavo_timer_retry(struct pavo_timer_state *t, u64 now)
 {
 	if (!t->retries)
-		return false;
+		return -ETIMEDOUT;
 	t->retries--;
 	t->loss = t->timeout ? now + pavo_timer_wait(t) : 0;
-	return true;
+	return 0;
 }
 
-/** pavo_timer_hold - begin the loss timer anew, because this side itself is late. */
+/** pavo_timer_hold - restart the loss timer, because this side itself has delayed packets. */
 static inline void pavo_timer_hold(struct pavo_timer_state *t, u64 now)
 {
 	if (t->loss)
@@ -142,30 +144,30 @@ static inline void pavo_timer_hold(struct pavo_timer_state *t, u64 now)
 }
 
 /**
- * pavo_timer_put_off - put off an expiry of the loss timer: the packet that was sent again has
- * not left this machine, and another attempt would only wait behind it.
+ * pavo_timer_put_off - put off an expiry of the loss timer: the retransmitted packet has
+ * not left this host, and another one would only wait behind it.
  * @t:   the timers
- * @now: the time
+ * @now: the time, ns
  *
- * Return: false: it was put off PAVO_PUT_OFF_MAX times without progress.
+ * Return: 0; -ETIMEDOUT: it was put off PAVO_PUT_OFF_MAX times without progress.
  */
-static inline bool pavo_timer_put_off(struct pavo_timer_state *t, u64 now)
+static inline int pavo_timer_put_off(struct pavo_timer_state *t, u64 now)
 {
 	if (t->put_off == PAVO_PUT_OFF_MAX)
-		return false;
+		return -ETIMEDOUT;
 	t->put_off++;
 	pavo_timer_hold(t, now);
-	return true;
+	return 0;
 }
 
 /**
- * pavo_timer_gap_repeated - begin the loss timer anew, because the peer reports a gap once more
- * after the packets that fill it were sent again.
+ * pavo_timer_gap_repeated - restart the loss timer, because the peer reports a gap once more
+ * after the packets that fill it were retransmitted.
  * @t:   the timers
- * @now: the time
+ * @now: the time, ns
  *
- * The report may be late, or the packets were lost again. The peer is there, but may be busy.
- * If the packets were lost, the timer expires; here it runs even without a set value.
+ * The report may have crossed the retransmission, or that was lost, too. The peer is there, but
+ * may be busy. If the packets were lost, the timer expires; here it runs even without a set value.
  */
 static inline void pavo_timer_gap_repeated(struct pavo_timer_state *t, u64 now)
 {
@@ -186,10 +188,10 @@ static inline void pavo_timer_answered(struct pavo_timer_state *t)
 /**
  * pavo_timer_rnr_wait - how long to wait after an RNR NAK, in ns.
  * @t:     the timers
- * @delay: what the NAK asks for
+ * @delay: RNR timer field of the NAK, in ns
  *
  * The delay is the least (IBA 9.7.5.2.8), and the wait after the first two NAKs. After that
- * the receiver probably sleeps, and asking it often costs CPU time of both ends: the
+ * the receiver probably sleeps, and frequent requests cost CPU time of both ends: the
  * wait doubles up to PAVO_RNR_TIMEOUT_NS.
  */
 static inline u64 pavo_timer_rnr_wait(const struct pavo_timer_state *t,
@@ -205,34 +207,33 @@ static inline u64 pavo_timer_rnr_wait(const struct pavo_timer_state *t,
 /**
  * pavo_timer_rnr - start the RNR timer after an RNR NAK; the loss timer stops meanwhile.
  * @t:     the timers
- * @now:   the time
- * @delay: what the NAK asks for
+ * @now:   the time, ns
+ * @delay: RNR timer field of the NAK, in ns
  *
- * Return: false: no retry is left.
+ * Return: 0; -ETIMEDOUT: no retry is left.
  */
-static inline bool pavo_timer_rnr(struct pavo_timer_state *t, u64 now,
-				  u64 delay)
+static inline int pavo_timer_rnr(struct pavo_timer_state *t, u64 now, u64 delay)
 {
 	if (t->rnr_limit != PAVO_RNR_RETRY_INFINITE) {
 		if (!t->rnr_retries)
-			return false;
+			return -ETIMEDOUT;
 		t->rnr_retries--;
 	}
 	t->loss = 0;
 	t->rnr = now + pavo_timer_rnr_wait(t, delay);
 	if (t->rnr_waits < PAVO_RNR_WAITS_MAX)
 		t->rnr_waits++;
-	return true;
+	return 0;
 }
 
-/** pavo_timer_loss_expired - has the loss timer expired (Timer Expired event)? */
+/** pavo_timer_loss_expired - true if the loss timer has expired (Timer Expired event). */
 static inline bool pavo_timer_loss_expired(const struct pavo_timer_state *t,
 					   u64 now)
 {
 	return t->loss && now >= t->loss;
 }
 
-/** pavo_timer_rnr_expired - is the RNR delay over? Clears it. */
+/** pavo_timer_rnr_expired - true if the RNR timer has expired; stops it then. */
 static inline bool pavo_timer_rnr_expired(struct pavo_timer_state *t, u64 now)
 {
 	if (!t->rnr || now < t->rnr)
@@ -250,8 +251,8 @@ static inline u64 pavo_timer_next(const struct pavo_timer_state *t)
 }
 
 /**
- * pavo_timer_slack - ns by which pavo_timer_next() may be told late. The set value is the least of
- * a range (IBA 9.7.6.1.3). None if an RNR timer runs.
+ * pavo_timer_slack - ns by which the hrtimer may fire after pavo_timer_next(). The set value is
+ * the least of a range (IBA 9.7.6.1.3). 0 if the RNR timer runs.
  * @t: the timers
  */
 static inline u64 pavo_timer_slack(const struct pavo_timer_state *t)

@@ -6,8 +6,8 @@
  * Storing a number moves a deadline (timer_logic.h). The hrtimer stays as it is
  * as long as it fires no later than the nearest deadline; if it
  * fires too early it is set anew. So acknowledged traffic costs no timer
- * operation per packet. Deadlines of the loss timer have slack, so one interrupt tells
- * many QPs of theirs.
+ * operation per packet. Deadlines of the loss timer have slack, so one interrupt can serve
+ * those of many QPs.
  */
 #include "requester_private.h"
 #include "pavo_trace.h"

@@ -3,9 +3,9 @@
  * transmit.c - RequesterTransControl (sources.md#engine-3-4-1): decides which packet is sent
  * when.
  *
- * Numbers WQEs (PSNs), admits packets by the cwnd, and moves the cursor,
- * which stands at the next packet to send. To send packets again, the cursor
- * moves back. Called by requester.c with the side owned.
+ * Assigns PSNs to WQEs, admits packets by the cwnd, and moves the cursor, which is the next
+ * packet to send. For a retransmission the cursor moves back. Called by requester.c with the
+ * side owned.
  */
 #include "requester_private.h"
 
@@ -29,7 +29,7 @@ static void assign_psns(struct pavo_qp *qp, struct pavo_swqe *wqe)
 		pavo_mq_produce(mq, wqe->number, wqe->first_psn, wqe->npkts);
 }
 
-/* Has a fenced WQE to wait? It waits for reads and atomics; an invalidation, for all WQEs. */
+/* True if a fenced WQE has to wait: for reads and atomics; an invalidation, for all WQEs. */
 static bool is_fenced(const struct pavo_requester *req,
 		      const struct pavo_swqe *wqe)
 {
@@ -40,21 +40,25 @@ static bool is_fenced(const struct pavo_requester *req,
 	return pavo_mq_oldest(&req->outstanding.reads);
 }
 
-/* Claim the ranges of direct windows that a WQE names. False: not yet, or it failed. */
-static bool claim_direct(struct pavo_qp *qp, struct pavo_swqe *wqe)
+/*
+ * Claim the ranges of direct windows that a WQE names.
+ *
+ * Return: PAVO_ST_OK; PAVO_ST_WAIT: not all could be claimed yet; or @wqe->status: it failed.
+ */
+static enum pavo_status claim_direct(struct pavo_qp *qp, struct pavo_swqe *wqe)
 {
 	enum pavo_status status = pavo_sgl_claim(qp, wqe);
 
 	if (status == PAVO_ST_OK || status == PAVO_ST_WAIT)
-		return !status;
+		return status;
 	pavo_count(qp, wqe_errors);
 	wqe->status = status;
-	return false;
+	return status;
 }
 
 /*
- * May the WQE at the cursor begin? A bad one never begins; it fails when its turn to complete
- * comes.
+ * True if the WQE at the cursor may begin. A bad one never begins; it completes in error after
+ * all WQEs before it.
  */
 static bool may_begin(struct pavo_qp *qp, struct pavo_swqe *wqe)
 {
@@ -70,42 +74,42 @@ static bool may_begin(struct pavo_qp *qp, struct pavo_swqe *wqe)
 			pavo_count(qp, wqe_errors);
 	}
 	if (unlikely(wqe->flags & PAVO_SWQE_DIRECT) && !wqe->status)
-		return claim_direct(qp, wqe);
+		return !claim_direct(qp, wqe);
 	return !wqe->status;
 }
 
-static void spend_steps(unsigned int *budget, unsigned int packets)
+static void spend_budget(unsigned int *budget, unsigned int packets)
 {
 	*budget -= min(*budget, packets);
 }
 
-/* Carry out a WQE that sends nothing. False: not yet, or it failed. */
-static bool execute_local(struct pavo_qp *qp, struct pavo_swqe *wqe,
-			  unsigned int *budget)
+/* Carry out a WQE that sends nothing. Return: as transmit_one(). */
+static enum pavo_status execute_local(struct pavo_qp *qp, struct pavo_swqe *wqe,
+				      unsigned int *budget)
 {
 	struct pavo_requester *req = &qp->req;
 	enum pavo_status status = pavo_local_execute(qp, wqe);
 
-	spend_steps(budget, pavo_rkm_cost(qp->key_state.pd));
+	spend_budget(budget, pavo_rkm_cost(qp->key_state.pd));
 
 	switch (status) {
 	case PAVO_ST_OK:
 		assign_psns(qp, wqe);
 		req->cursor = (struct pavo_tx_cursor){ .wqe = wqe->number + 1 };
-		return true;
+		break;
 	case PAVO_ST_WAIT:
-		return false;
+		break;
 	case PAVO_ST_BUSY:
 		req->pause = ktime_get_ns() + PAVO_CONGESTED_NS;
-		return false;
+		break;
 	default:
 		pavo_count(qp, wqe_errors);
 		wqe->status = status;
-		return false;
 	}
+	return status;
 }
 
-/* How many packets from the cursor on can be a train: new ones that the cwnd has room for. */
+/* Packets from the cursor on that one GSO super-packet may hold: new ones that the cwnd admits. */
 static u32 gso_span(struct pavo_qp *qp, const struct pavo_swqe *wqe)
 {
 	const struct pavo_requester *req = &qp->req;
@@ -151,8 +155,9 @@ static bool may_send_request(struct pavo_qp *qp, const struct pavo_swqe *wqe,
 	       req->reads_out < qp->attr.max_rd_atomic;
 }
 
-/* Is no WQE behind this one sure to be acknowledged? */
-static bool last_of_gso(struct pavo_requester *req, const struct pavo_swqe *wqe)
+/* True if no WQE after this one is sure to be acknowledged. */
+static bool is_last_acked(struct pavo_requester *req,
+			  const struct pavo_swqe *wqe)
 {
 	const struct pavo_swqe *next = pavo_swqe(req, wqe->number + 1);
 
@@ -161,9 +166,9 @@ static bool last_of_gso(struct pavo_requester *req, const struct pavo_swqe *wqe)
 }
 
 /*
- * Should the @span packets from the cursor on ask for an ACK? Yes at the end of a message that a
- * consumer waits for, or behind which no WQE is sure to be acknowledged, and often enough to keep
- * the cwnd moving. Reads and atomics are always answered.
+ * True if the @span packets from the cursor on need AckReq: at the end of a message that the
+ * consumer waits for, or after which no WQE is sure to be acknowledged, and often enough to keep
+ * the cwnd open. Reads and atomics are always answered.
  */
 static bool want_ack(struct pavo_qp *qp, const struct pavo_swqe *wqe, u32 span,
 		     bool retransmit)
@@ -174,14 +179,14 @@ static bool want_ack(struct pavo_qp *qp, const struct pavo_swqe *wqe, u32 span,
 	if (!pavo_is_reliable(qp))
 		return false;
 	if (end == wqe->npkts &&
-	    (wqe->flags & PAVO_WQE_SIGNALED || last_of_gso(req, wqe)))
+	    (wqe->flags & PAVO_WQE_SIGNALED || is_last_acked(req, wqe)))
 		return true;
 	if (pavo_psn_add(wqe->first_psn, end) == req->ack_requested)
 		return true;
-	/* Others may wait for the credits of these packets. */
+	/* Other queue pairs may wait for the credits of these packets. */
 	if (unlikely(req->drr.scarce))
 		return true;
-	/* Only the last packet of a train can ask: the next train would be too late. */
+	/* Only the last packet of a super-packet can have AckReq: set it one early. */
 	if (span > 1 &&
 	    req->no_ack_req + 2 * span > pavo_cwnd_ack_req(&req->cwnd))
 		return true;
@@ -190,8 +195,10 @@ static bool want_ack(struct pavo_qp *qp, const struct pavo_swqe *wqe, u32 span,
 }
 
 /*
- * Has the QP a turn, and a credit for the request at the cursor? A train is as long as there
- * are credits.
+ * Take DRR deficit and credits for the request at the cursor. @span shrinks to the packets that
+ * there are credits for.
+ *
+ * Return: false: the QP has to wait for its next DRR round, or for a credit.
  */
 static bool take_deficit(struct pavo_qp *qp, const struct pavo_swqe *wqe,
 			 u32 *span)
@@ -209,7 +216,7 @@ static bool take_deficit(struct pavo_qp *qp, const struct pavo_swqe *wqe,
 	return *span;
 }
 
-/* The same of a datagram. */
+/* Take DRR deficit for a datagram. Return: as take_deficit(). */
 static bool take_datagram_deficit(struct pavo_qp *qp,
 				  const struct pavo_swqe *wqe)
 {
@@ -223,7 +230,7 @@ static void spend_deficit(struct pavo_requester *req, u32 packets)
 		req->drr.spent += packets;
 }
 
-/* The packet at the cursor was sent: move the cursor on. */
+/* Move the cursor behind the @span packets that were sent. */
 static void move_cursor(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 span,
 			const struct pavo_sgl_pos *pos)
 {
@@ -246,7 +253,7 @@ static void move_cursor(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 span,
 	cur->sge_off = pos->off;
 	if (cur->pkt >= wqe->npkts)
 		*cur = (struct pavo_tx_cursor){ .wqe = cur->wqe + 1 };
-	/* The peer does not answer, so a sent packet is done. */
+	/* An unreliable peer sends no ACK, so a sent packet is done. */
 	if (!pavo_is_reliable(qp))
 		req->upsn = req->sent;
 	if (!req->timer.loss && req->timer.timeout)
@@ -254,12 +261,13 @@ static void move_cursor(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 span,
 }
 
 /*
- * Send the @span packets at the cursor. If the network has no room, try it again after a pause. A
- * packet without a route counts as lost, and the loss timer finds out. False: stop sending
- * for now.
+ * Send the @span packets at the cursor. A packet without a route counts as lost: the loss timer
+ * retransmits it.
+ *
+ * Return: as transmit_one().
  */
-static bool send_next_request(struct pavo_qp *qp, struct pavo_swqe *wqe,
-			      u32 span)
+static enum pavo_status send_next_request(struct pavo_qp *qp,
+					  struct pavo_swqe *wqe, u32 span)
 {
 	struct pavo_requester *req = &qp->req;
 	struct pavo_tx_cursor *cur = &req->cursor;
@@ -284,33 +292,34 @@ static bool send_next_request(struct pavo_qp *qp, struct pavo_swqe *wqe,
 	case PAVO_ST_LOST:
 		break;
 	case PAVO_ST_WAIT:
-		return false;
+		return status;
 	case PAVO_ST_BUSY:
-		/* A queue may never have room for a train. */
+		/* A device queue may be too short for any super-packet. */
 		if (span > 1 && !answered)
 			pavo_gso_backoff_lost(&req->side.backoff,
 					      pavo_same_host(qp));
 		req->pause = ktime_get_ns() + PAVO_CONGESTED_NS;
-		return false;
+		return status;
 	default:
 		wqe->status = status;
-		return false;
+		return status;
 	}
 	if (ack || answered)
 		req->no_ack_req = 0;
 	else
 		req->no_ack_req += span;
 	move_cursor(qp, wqe, span, &pos);
-	return true;
+	return PAVO_ST_OK;
 }
 
-static bool transmit_datagram(struct pavo_qp *qp, struct pavo_swqe *wqe)
+static enum pavo_status transmit_datagram(struct pavo_qp *qp,
+					  struct pavo_swqe *wqe)
 {
 	struct pavo_requester *req = &qp->req;
 	enum pavo_status status = PAVO_ST_OK;
 
 	if (!may_begin(qp, wqe) || !take_datagram_deficit(qp, wqe))
-		return false;
+		return PAVO_ST_WAIT;
 	assign_psns(qp, wqe);
 	if (wqe->npkts)
 		status = pavo_datagram_send(qp, wqe);
@@ -321,22 +330,27 @@ static bool transmit_datagram(struct pavo_qp *qp, struct pavo_swqe *wqe)
 		break;
 	case PAVO_ST_WAIT:
 		req->numbered--;
-		return false;
+		return status;
 	default:
 		req->numbered--;
 		wqe->status = status;
-		return false;
+		return status;
 	}
 	spend_deficit(req, 1);
-	/* The peer does not answer, so a sent packet is done, and so is a lost one. */
+	/* The peer sends no ACK, so a sent packet is done, and so is a lost one. */
 	req->cursor = (struct pavo_tx_cursor){ .wqe = wqe->number + 1 };
 	req->sent = req->npsn;
 	req->upsn = req->npsn;
-	return true;
+	return PAVO_ST_OK;
 }
 
-/* Carry out what is at the cursor. False: not yet, or it failed. */
-static bool transmit_one(struct pavo_qp *qp, unsigned int *budget)
+/*
+ * Send the packets, or carry out the local WQE, at the cursor.
+ *
+ * Return: PAVO_ST_OK: the cursor moved on; PAVO_ST_WAIT: nothing may be sent for now;
+ * PAVO_ST_BUSY: nothing until req->pause; or the status of the WQE: it failed.
+ */
+static enum pavo_status transmit_one(struct pavo_qp *qp, unsigned int *budget)
 {
 	struct pavo_requester *req = &qp->req;
 	struct pavo_swqe *wqe = pavo_swqe(req, req->cursor.wqe);
@@ -346,28 +360,31 @@ static bool transmit_one(struct pavo_qp *qp, unsigned int *budget)
 		return transmit_datagram(qp, wqe);
 	if (req->cursor.wqe == req->numbered) {
 		if (!may_begin(qp, wqe))
-			return false;
+			return PAVO_ST_WAIT;
 		if (pavo_op_is_local(wqe->op))
 			return execute_local(qp, wqe, budget);
 		assign_psns(qp, wqe);
 	} else if (wqe->status) {
-		return false;
+		return wqe->status;
 	}
 	if (!wqe->npkts) {
 		req->cursor = (struct pavo_tx_cursor){ .wqe = wqe->number + 1 };
-		return true;
+		return PAVO_ST_OK;
 	}
 	span = request_span(qp, wqe);
-	return may_send_request(qp, wqe,
-				pavo_psn_add(wqe->first_psn, req->cursor.pkt),
-				span) &&
-	       take_deficit(qp, wqe, &span) && send_next_request(qp, wqe, span);
+	if (!may_send_request(qp, wqe,
+			      pavo_psn_add(wqe->first_psn, req->cursor.pkt),
+			      span) ||
+	    !take_deficit(qp, wqe, &span))
+		return PAVO_ST_WAIT;
+	return send_next_request(qp, wqe, span);
 }
 
 /*
- * In SQD and in front of a bad WQE nothing more is sent before an ACK comes. If the last packet
- * did not ask for one, because that could not be known, send it again, once: a duplicate is
- * acknowledged, too. False: no need.
+ * Retransmit the last packet once with AckReq, if it had none and nothing more is sent before its
+ * ACK: in SQD, and in front of a bad WQE. The peer acknowledges duplicates, too.
+ *
+ * Return: true if the cursor moved back to that packet.
  */
 static bool request_ack(struct pavo_qp *qp)
 {
@@ -397,7 +414,7 @@ static bool request_ack(struct pavo_qp *qp)
 /*
  * pavo_transmit - send packets as long as that is allowed.
  *
- * Return: what is left of the budget.
+ * Return: the rest of @budget, in packets.
  */
 unsigned int pavo_transmit(struct pavo_qp *qp, unsigned int budget)
 {
@@ -409,8 +426,8 @@ unsigned int pavo_transmit(struct pavo_qp *qp, unsigned int budget)
 		pavo_qp_drr_settle(qp);
 	do {
 		while (budget && req->cursor.wqe != req->head &&
-		       transmit_one(qp, &budget))
-			spend_steps(&budget, 1);
+		       transmit_one(qp, &budget) == PAVO_ST_OK)
+			spend_budget(&budget, 1);
 	} while (budget && unlikely(request_ack(qp)));
 	if (unlikely(pavo_coalesced_flush(qp) == PAVO_ST_BUSY))
 		req->pause = ktime_get_ns() + PAVO_CONGESTED_NS;
@@ -418,7 +435,7 @@ unsigned int pavo_transmit(struct pavo_qp *qp, unsigned int budget)
 }
 
 /*
- * pavo_transmit_seek - put the cursor on PSN @psn, which is between UPSN and
+ * pavo_transmit_seek - move the cursor to PSN @psn, which is between UPSN and
  * Next PSN.
  */
 void pavo_transmit_seek(struct pavo_qp *qp, u32 psn)

@@ -2,7 +2,7 @@
 /*
  * datagram.c - receiving on UD queue pairs and on that of the GSI.
  *
- * A datagram that cannot be delivered is dropped and counted; neither end is told
+ * A datagram that cannot be delivered is dropped and counted, without an error at either end
  * (IBA 9.8.3). A posted receive whose memory cannot be written is an error
  * of this end. Called with the side owned.
  */
@@ -64,10 +64,10 @@ static enum pavo_status deliver_datagram(struct pavo_qp *qp, struct pavo_rx *rx)
 	};
 	enum pavo_status status;
 
-	/* kernel consumers get the number as it is */
+	/* Kernel consumers get the value unchanged. */
 	BUILD_BUG_ON(RDMA_NETWORK_IPV4 - PAVO_NETWORK_IPV4);
 	BUILD_BUG_ON(RDMA_NETWORK_IPV6 - PAVO_NETWORK_IPV6);
-	/* The datagram was sent to a GID of that VLAN; see table.c. */
+	/* The datagram was sent to a GID of that VLAN; see qp/table.c. */
 	if (skb_vlan_tag_present(rx->skb))
 		cqe.vlan = skb_vlan_tag_get_id(rx->skb);
 	/*
@@ -96,7 +96,7 @@ static enum pavo_status deliver_datagram(struct pavo_qp *qp, struct pavo_rx *rx)
 	return PAVO_ST_OK;
 }
 
-/* pavo_datagram - receive one UD packet. PAVO_ST_WAIT: it is parked. */
+/* pavo_datagram - receive one UD packet. Return: PAVO_ST_WAIT: it is deferred. */
 enum pavo_status pavo_datagram(struct pavo_qp *qp, struct pavo_rx *rx)
 {
 	const struct pavo_pkt *pkt = &rx->pkt;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * execute.c - ExecutionEngine (sources.md#engine-4-4-1): checks a request, has it carried out by
- * the handler of its kind, and tells the peer if that failed.
+ * execute.c - ExecutionEngine (sources.md#engine-4-4-1): checks a request, calls the handler of
+ * its kind, and sends the peer a NAK if that failed.
  *
  * Order of checks as IBA 9.7.4: PSN, opcode sequence, opcode, length, rkey. A handler makes the
  * last ones; its status becomes a NAK here, and a fatal one moves the QP to Error. Called by
@@ -19,9 +19,9 @@ pavo_request_handler *const pavo_request_handlers[PAVO_KIND_COUNT] = {
 	[PAVO_KIND_IMM64] = pavo_execute_imm64,
 };
 
-/* ------------------------------------------------- what handlers end with */
+/* ------------------------------------------------- end of a request */
 
-/* Move on behind executed requests, by all of their PSNs. */
+/* Move the expected PSN behind executed requests, and count a completed message. */
 static void advance_epsn(struct pavo_qp *qp, const struct pavo_pkt *pkt,
 			 u32 npkts)
 {
@@ -32,7 +32,7 @@ static void advance_epsn(struct pavo_qp *qp, const struct pavo_pkt *pkt,
 		resp->msn = (resp->msn + 1) & PAVO_PSN_MASK;
 }
 
-/* pavo_request_done - the packet is executed: acknowledge it if the peer asks for that. */
+/* pavo_request_done - note that the packet was executed, and acknowledge it if it has AckReq. */
 void pavo_request_done(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
 	advance_epsn(qp, pkt, pkt->npkts);
@@ -41,7 +41,7 @@ void pavo_request_done(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 				 PAVO_AETH_ACK_UNLIMITED);
 }
 
-/* pavo_request_answer - the same with an answer of @npkts packets, whose content is in @res. */
+/* pavo_request_answer - likewise, with a response of @npkts packets, whose content is in @res. */
 void pavo_request_answer(struct pavo_qp *qp, const struct pavo_pkt *pkt,
 			 struct pavo_resource *res, u32 npkts)
 {
@@ -53,7 +53,7 @@ void pavo_request_answer(struct pavo_qp *qp, const struct pavo_pkt *pkt,
 	pavo_resource_send(qp, res);
 }
 
-/* pavo_complete_recv - complete the receive WQE in use, of @len bytes. */
+/* pavo_complete_recv - complete the receive WQE in use; @len bytes were received. */
 void pavo_complete_recv(struct pavo_qp *qp, const struct pavo_pkt *pkt, u8 op,
 			u32 len)
 {
@@ -74,9 +74,9 @@ void pavo_complete_recv(struct pavo_qp *qp, const struct pavo_pkt *pkt, u8 op,
 	pavo_rq_complete(qp, &cqe, pkt->solicited);
 }
 
-/* ------------------------------------------------------ what peers are told */
+/* ------------------------------------------------- NAKs */
 
-/* No receive is posted: ask the requester to send this PSN again later. */
+/* Send an RNR NAK, since no receive is posted: the requester retransmits this PSN after a delay. */
 static void send_rnr_nak(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
 	pavo_count(qp, tx_rnr_naks);
@@ -87,8 +87,8 @@ static void send_rnr_nak(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 }
 
 /*
- * Send the NAK of @status, which ends the QP. Answers that are due go out first, or the requester
- * would take them for lost.
+ * Send the NAK of @status, then move the QP to Error. Responses that are due go out first, or the
+ * requester would take them for lost.
  */
 static void refuse_request(struct pavo_qp *qp, const struct pavo_pkt *pkt,
 			   enum pavo_status status)
@@ -96,7 +96,7 @@ static void refuse_request(struct pavo_qp *qp, const struct pavo_pkt *pkt,
 	enum ib_event_type event = IB_EVENT_QP_REQ_ERR;
 	u8 nak = pavo_status_codes(status)->nak;
 
-	/* An error of the sender, but one that the consumer is told of as well. */
+	/* An error of the sender, but the consumer gets a completion in error as well. */
 	if (status == PAVO_ST_RQ_LENGTH)
 		pavo_rq_fail(qp, status);
 	if (nak == PAVO_NAK_INV_REQ) {
@@ -111,7 +111,7 @@ static void refuse_request(struct pavo_qp *qp, const struct pavo_pkt *pkt,
 	pavo_respond_fatal(qp, pkt->psn, nak, event);
 }
 
-/* Report a gap once, then drop packets until the expected one comes. */
+/* Send a sequence error NAK once, then drop packets until the expected one comes. */
 static void report_gap(struct pavo_qp *qp)
 {
 	struct pavo_responder *resp = &qp->resp;
@@ -125,17 +125,17 @@ static void report_gap(struct pavo_qp *qp)
 	pavo_respond_ack(qp, resp->epsn, PAVO_NAK_PSN_SEQ);
 }
 
-/* ---------------------------------------------------------- what is checked */
+/* ------------------------------------------------- checks */
 
-/* Are the packets of a train of the QP's path MTU? */
+/* True if the packets of a GSO super-packet have the QP's path MTU. */
 static bool fits_path(const struct pavo_qp *qp, const struct pavo_rx *rx)
 {
 	return rx->pkt.npkts == 1 || rx->unit == qp->attr.mtu;
 }
 
 /*
- * pavo_fits_message - does the opcode continue the message in progress, and has the payload the
- * length for its place (IBA 9.7.4.1.2 and 9.7.4.1.4)?
+ * pavo_fits_message - true if the opcode continues the message in progress, and the payload has
+ * the length for its place (IBA 9.7.4.1.2 and 9.7.4.1.4).
  */
 bool pavo_fits_message(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
@@ -160,8 +160,9 @@ bool pavo_fits_message(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 }
 
 /*
- * Find the resource of a read or atomic that comes again, and make it ready to be answered anew.
- * NULL: the original was another request, or the peer may not read the memory any more.
+ * Find the resource of a duplicate read or atomic, and prepare it for another response.
+ *
+ * Return: NULL if the original was another request, or the peer may not read the memory any more.
  */
 static struct pavo_resource *find_answered(struct pavo_qp *qp,
 					   const struct pavo_pkt *pkt)
@@ -183,7 +184,7 @@ static struct pavo_resource *find_answered(struct pavo_qp *qp,
 	return res;
 }
 
-/* Answer a request that was executed before, without executing it again. */
+/* Answer a request that was executed before, without executing it once more. */
 static void answer_duplicate(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
 	struct pavo_resource *res;
@@ -212,40 +213,44 @@ static void answer_duplicate(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 }
 
 /*
- * XRC: find the SRQ that a request names; @rq is NULL if it does not exist, or the target has
- * used SRQs of too many PDs. False: no memory to join the SRQ's PD.
+ * XRC: find the SRQ that a request names; resp->rq is NULL if it does not exist, or the target
+ * has used SRQs of too many PDs.
+ *
+ * Return: 0; -ENOMEM: no memory to join the SRQ's PD.
  */
-static bool find_srq(struct pavo_qp *qp, const struct pavo_pkt *pkt)
+static int find_srq(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
 	struct pavo_responder *resp = &qp->resp;
 
 	resp->rq = pavo_xrc_rq(qp, pkt->srqn);
 	if (!resp->rq)
-		return true;
+		return 0;
 	switch (pavo_rkm_join(&qp->key_state, resp->rq->pd)) {
 	case -ENOMEM:
-		return false;
+		return -ENOMEM;
 	case -ENOSPC:
 		resp->rq = NULL;
 	}
-	return true;
+	return 0;
 }
 
 /*
  * XRC: take the SRQ that find_srq() found for the request. All packets of a message must name
- * the same one. False: the target's domain does not have it, or the message began with another.
+ * the same one.
+ *
+ * Return: 0; -EINVAL: the target's domain does not have it, or the message began with another.
  */
-static bool take_srq(struct pavo_qp *qp, const struct pavo_pkt *pkt)
+static int take_srq(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
 	struct pavo_responder *resp = &qp->resp;
 
 	if (!resp->rq || (resp->message && pkt->srqn != resp->srqn))
-		return false;
+		return -EINVAL;
 	resp->srqn = pkt->srqn;
-	return true;
+	return 0;
 }
 
-/* There is no memory for a request: it is lost, unless it was begun. */
+/* Drop a request for which there is no memory. One that was begun waits instead. */
 static enum pavo_status drop_request(struct pavo_qp *qp)
 {
 	if (unlikely(qp->resp.side.stage != PAVO_STAGE_BEGIN))
@@ -267,7 +272,7 @@ enum pavo_status pavo_execute(struct pavo_qp *qp, struct pavo_rx *rx)
 	ahead = pavo_psn_diff(pkt->psn, resp->epsn);
 	if (unlikely(pavo_psn_far(ahead)))
 		resp->far_psns++;
-	if (xrc && !find_srq(qp, pkt))
+	if (xrc && find_srq(qp, pkt))
 		return drop_request(qp);
 	if (ahead > 0) {
 		report_gap(qp);
@@ -278,7 +283,7 @@ enum pavo_status pavo_execute(struct pavo_qp *qp, struct pavo_rx *rx)
 		return PAVO_ST_OK;
 	}
 	resp->nak_sent = false;
-	if ((!xrc || take_srq(qp, pkt)) && fits_path(qp, rx) &&
+	if ((!xrc || !take_srq(qp, pkt)) && fits_path(qp, rx) &&
 	    pavo_fits_message(qp, pkt))
 		status = pavo_request_handlers[pkt->info->kind](qp, rx);
 	switch (status) {

@@ -1,23 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * execute_atomic.c - carry out operations on eight bytes: atomics, and the atomic write.
+ * execute_atomic.c - execute operations on eight bytes: atomics, and the atomic write.
  */
 #include "memory/atomic.h"
 #include "responder_private.h"
 
-/* Make the slot of writes busy: it is free, since no write is in progress. */
+/* Make the remote-key slot of writes busy. It is free, since no write is in progress. */
 static enum pavo_status begin_word(struct pavo_qp *qp,
 				   const struct pavo_pkt *pkt, int access)
 {
 	if (likely(qp->resp.side.stage == PAVO_STAGE_BEGIN))
 		return pavo_use_begin(&qp->key_state, PAVO_KEY_SLOT_WRITE,
 				      pkt->rkey, pkt->va, sizeof(u64), access);
-	return pavo_use_enter(&qp->key_state, PAVO_KEY_SLOT_WRITE) ?
-		       PAVO_ST_OK :
-		       PAVO_ST_STATE;
+	return pavo_use_enter(&qp->key_state, PAVO_KEY_SLOT_WRITE);
 }
 
-/* Find the region of the eight bytes. If that fails, the slot is not busy any more. */
+/* Find the region of the eight bytes. On an error the slot is not busy any more. */
 static enum pavo_status find_word(struct pavo_qp *qp,
 				  const struct pavo_pkt *pkt, int access,
 				  struct pavo_region **region)
@@ -42,15 +40,15 @@ static enum pavo_status find_word(struct pavo_qp *qp,
 	return status;
 }
 
-/* An operation on eight bytes: what to do with them, and for what right. */
+/* An operation on eight bytes: @atomic or @store by @access, which it needs of the key. */
 struct word_op {
 	int access;
 	struct pavo_atomic atomic;
 	u64 store;
 };
 
-/* Why the word could not be changed. */
-static enum pavo_status status_of(struct pavo_qp *qp, int err)
+/* The status for an error of pavo_region_atomic() or pavo_region_store(). */
+static enum pavo_status word_status(struct pavo_qp *qp, int err)
 {
 	switch (err) {
 	case -EINVAL:
@@ -63,7 +61,7 @@ static enum pavo_status status_of(struct pavo_qp *qp, int err)
 	}
 }
 
-/* Carry out @op, and let one packet answer it, now and if the request comes again. */
+/* Execute @op, and keep the result as a resource: the response of one packet. */
 static enum pavo_status execute_word(struct pavo_qp *qp,
 				     const struct pavo_pkt *pkt,
 				     const struct word_op *op)
@@ -86,13 +84,13 @@ static enum pavo_status execute_word(struct pavo_qp *qp,
 		err = pavo_region_store(region, pkt->va, op->store);
 	pavo_use_end(&qp->key_state, PAVO_KEY_SLOT_WRITE);
 	if (err)
-		return status_of(qp, err);
+		return word_status(qp, err);
 	pavo_request_answer(qp, pkt, res, 1);
 	return PAVO_ST_OK;
 }
 
-/* Set @op to the atomic that the packet asks for. False: an unknown AOpCode. */
-static bool read_atomic(const struct pavo_pkt *pkt, struct pavo_atomic *op)
+/* Set @op to the atomic that the packet requests. Return: 0; -EINVAL: an unknown AOpCode. */
+static int parse_atomic(const struct pavo_pkt *pkt, struct pavo_atomic *op)
 {
 	bool ext = pkt->info->flags & PAVO_OPF_EXTATOMICETH;
 
@@ -110,10 +108,12 @@ static bool read_atomic(const struct pavo_pkt *pkt, struct pavo_atomic *op)
 		op->swap_add_mask = ~0ull;
 		op->compare_mask = ~0ull;
 	}
-	return op->aop <= PAVO_AOP_CMP_SWAP;
+	return op->aop <= PAVO_AOP_CMP_SWAP ? 0 : -EINVAL;
 }
 
 /*
+ * pavo_execute_atomic - execute an atomic.
+ *
  * The memory of an atomic must be aligned. For IBA's own operations the address must be aligned,
  * too (IBA 9.7.4.1.6); for extended ones it need not be, since it may be an offset from the
  * beginning of the region (sources.md#ext-errors).
@@ -126,12 +126,12 @@ enum pavo_status pavo_execute_atomic(struct pavo_qp *qp, struct pavo_rx *rx)
 
 	if (!(READ_ONCE(qp->attr.access) & IB_ACCESS_REMOTE_ATOMIC) ||
 	    !qp->attr.max_dest_rd_atomic || (!ext && pkt->va & 7) ||
-	    !read_atomic(pkt, &op.atomic))
+	    parse_atomic(pkt, &op.atomic))
 		return PAVO_ST_INVALID;
 	return execute_word(qp, pkt, &op);
 }
 
-/* Write eight bytes in one store, behind all earlier writes. */
+/* pavo_execute_atomic_write - write eight bytes in one store, after all earlier writes. */
 enum pavo_status pavo_execute_atomic_write(struct pavo_qp *qp,
 					   struct pavo_rx *rx)
 {

@@ -5,8 +5,8 @@
 #include "responder_private.h"
 
 /*
- * Put eight bytes into a completion. They take a receive WQE and leave its memory alone. The
- * opcode, not SE, says whether the event is solicited.
+ * pavo_execute_imm64 - put eight bytes into a completion. They take a receive WQE, but do not
+ * write to its memory. The opcode, not SE, says whether the event is solicited.
  */
 enum pavo_status pavo_execute_imm64(struct pavo_qp *qp, struct pavo_rx *rx)
 {

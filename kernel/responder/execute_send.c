@@ -5,7 +5,7 @@
 #include "responder_private.h"
 
 /*
- * Take the receive WQE, and check the key that the peer asks to invalidate, before any data is
+ * Take the receive WQE, and check the key that the request invalidates, before any data is
  * written.
  */
 static enum pavo_status begin_send(struct pavo_qp *qp,
@@ -34,7 +34,7 @@ static enum pavo_status write_data(struct pavo_qp *qp, struct pavo_rx *rx)
 	case PAVO_ST_WAIT:
 		return pavo_side_defer_current(&qp->resp.side, PAVO_STAGE_DATA);
 	default:
-		/* The consumer's WQE is at fault, which the peer need not know. */
+		/* The consumer's WQE is bad: a reason that the peer does not get. */
 		pavo_rq_fail(qp, status);
 		return PAVO_ST_FAILED;
 	}

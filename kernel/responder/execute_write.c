@@ -4,7 +4,7 @@
  */
 #include "responder_private.h"
 
-/* Begin a write: check its whole range, and note the place of its first byte. */
+/* Begin a write: check its whole range, and note where its first byte goes. */
 static enum pavo_status begin_write_request(struct pavo_qp *qp,
 					    const struct pavo_pkt *pkt)
 {
@@ -51,8 +51,8 @@ static enum pavo_status write_payload(struct pavo_qp *qp, struct pavo_rx *rx)
 }
 
 /*
- * Write the payload, with the slot busy meanwhile. For a First or Only that was not parked,
- * begin_write_request() made it busy.
+ * Write the payload, with the remote-key slot busy meanwhile. For a First or Only that was not
+ * deferred, begin_write_request() has made it busy.
  */
 static enum pavo_status write_packet(struct pavo_qp *qp, struct pavo_rx *rx)
 {
@@ -63,7 +63,7 @@ static enum pavo_status write_packet(struct pavo_qp *qp, struct pavo_rx *rx)
 		return PAVO_ST_OK;
 	if ((!(flags & PAVO_OPF_FIRST) ||
 	     qp->resp.side.stage != PAVO_STAGE_BEGIN) &&
-	    !pavo_use_enter(&qp->key_state, PAVO_KEY_SLOT_WRITE))
+	    pavo_use_enter(&qp->key_state, PAVO_KEY_SLOT_WRITE))
 		return PAVO_ST_STATE;
 	status = write_payload(qp, rx);
 	if (status != PAVO_ST_WAIT &&
@@ -74,7 +74,7 @@ static enum pavo_status write_packet(struct pavo_qp *qp, struct pavo_rx *rx)
 	return status;
 }
 
-/* Check what the packet says of the write before any of its bytes are written. */
+/* Check the packet against the length of the write, before any of its bytes are written. */
 static enum pavo_status check_write_packet(struct pavo_qp *qp,
 					   const struct pavo_pkt *pkt)
 {
@@ -101,7 +101,7 @@ enum pavo_status pavo_execute_write(struct pavo_qp *qp, struct pavo_rx *rx)
 	enum pavo_status status = PAVO_ST_OK;
 
 	if (likely(resp->side.stage == PAVO_STAGE_BEGIN)) {
-		/* Before any effect: after an RNR NAK the whole packet comes again. */
+		/* Before any effect: after an RNR NAK the peer retransmits the whole packet. */
 		if (imm)
 			status = pavo_rq_take(qp);
 		if (!status)

@@ -7,7 +7,7 @@
  */
 #include "responder_private.h"
 
-/* pavo_xrc_rq - ring of the SRQ that a request names, if it is in the target's domain; RCU. */
+/* pavo_xrc_rq - find the ring of SRQ @srqn, if it is in the target's XRC domain. Context: RCU. */
 struct pavo_rq *pavo_xrc_rq(struct pavo_qp *qp, u32 srqn)
 {
 	struct pavo_srq *srq = xa_load(&qp->dev->srqs, srqn);
@@ -18,7 +18,8 @@ struct pavo_rq *pavo_xrc_rq(struct pavo_qp *qp, u32 srqn)
 /*
  * pavo_rq_take - make the next posted receive WQE the one in use.
  *
- * PAVO_ST_NOT_READY: none is posted; PAVO_ST_FAILED: the process wrote a wrong index.
+ * Return: PAVO_ST_OK; PAVO_ST_NOT_READY: none is posted; PAVO_ST_FAILED: the process wrote a
+ * wrong index.
  */
 enum pavo_status pavo_rq_take(struct pavo_qp *qp)
 {
@@ -76,7 +77,7 @@ struct source {
 };
 
 /*
- * Write bytes of @source to the next bytes of the WQE in use. If the packet was parked, go on
+ * Write bytes of @source to the next bytes of the WQE in use. For a deferred packet, continue
  * behind those that have been written.
  */
 static enum pavo_status write_wqe(struct pavo_qp *qp,
@@ -111,7 +112,8 @@ static enum pavo_status write_wqe(struct pavo_qp *qp,
 /*
  * pavo_rq_scatter - write payload to the next bytes of the WQE in use.
  *
- * PAVO_ST_RQ_LENGTH ("Invalid Entry", sources.md#engine-7-1-6): the WQE is too small.
+ * Return: PAVO_ST_OK; PAVO_ST_RQ_LENGTH ("Invalid Entry", sources.md#engine-7-1-6): the WQE is
+ * too small; PAVO_ST_WAIT: for pages; or why its memory may not be written.
  */
 enum pavo_status pavo_rq_scatter(struct pavo_qp *qp, struct sk_buff *skb,
 				 u32 from, u32 len)
@@ -121,7 +123,7 @@ enum pavo_status pavo_rq_scatter(struct pavo_qp *qp, struct sk_buff *skb,
 	return write_wqe(qp, &source, len);
 }
 
-/* pavo_rq_write - the same from a kernel buffer (the GRH of a datagram). */
+/* pavo_rq_write - write bytes of a kernel buffer likewise (the GRH of a datagram). */
 enum pavo_status pavo_rq_write(struct pavo_qp *qp, const void *data, u32 len)
 {
 	const struct source source = { .data = data };
@@ -129,7 +131,7 @@ enum pavo_status pavo_rq_write(struct pavo_qp *qp, const void *data, u32 len)
 	return write_wqe(qp, &source, len);
 }
 
-/* pavo_rq_complete - complete the WQE in use: all of its message came. */
+/* pavo_rq_complete - complete the WQE in use, in success or error. */
 void pavo_rq_complete(struct pavo_qp *qp, struct pavo_cqe *cqe, bool solicited)
 {
 	struct pavo_responder *resp = &qp->resp;
@@ -148,7 +150,7 @@ void pavo_rq_complete(struct pavo_qp *qp, struct pavo_cqe *cqe, bool solicited)
 	}
 	/*
 	 * Raise its event now: the next packet may name another SRQ, with another CQ. The
-	 * side is locked, but the handler is that of a process (uverbs), which calls nothing here.
+	 * side is locked, but the handler is that of uverbs, which does not call the adapter.
 	 */
 	pavo_cq_push(resp->rq->cq, cqe, solicited);
 	pavo_cq_raise(resp->rq->cq);
@@ -167,8 +169,8 @@ static void fail_wqe(struct pavo_qp *qp, u8 wc, u8 vendor)
 }
 
 /*
- * pavo_rq_fail - complete the WQE in use in error: the responder's edge towards the consumer. The
- * status becomes one of a completion.
+ * pavo_rq_fail - complete the WQE in use in error, if there is one. Here @status becomes the
+ * status of a completion.
  */
 void pavo_rq_fail(struct pavo_qp *qp, enum pavo_status status)
 {
@@ -177,7 +179,7 @@ void pavo_rq_fail(struct pavo_qp *qp, enum pavo_status status)
 	fail_wqe(qp, codes->wc, codes->vendor);
 }
 
-/* pavo_rq_fail_key - the same if the message was to invalidate a key: no fault of the WQE's. */
+/* pavo_rq_fail_key - likewise; the error is of the key that the message was to invalidate. */
 void pavo_rq_fail_key(struct pavo_qp *qp, enum pavo_status status)
 {
 	const struct pavo_status_codes *codes = pavo_status_codes(status);
@@ -185,7 +187,7 @@ void pavo_rq_fail_key(struct pavo_qp *qp, enum pavo_status status)
 	fail_wqe(qp, codes->wc_key, codes->vendor);
 }
 
-/* pavo_rq_rewind - a message broke off: set the WQE in use back to its begin. */
+/* pavo_rq_rewind - set the WQE in use back to its first byte, after an incomplete message. */
 void pavo_rq_rewind(struct pavo_qp *qp)
 {
 	struct pavo_recv_wqe *wqe = qp->resp.wqe;
@@ -208,7 +210,7 @@ static void notify_last_wqe(struct pavo_qp *qp)
 	pavo_qp_end(qp);
 }
 
-/* Flush the posted WQEs of a QP's own ring, and have a process call for later posts. */
+/* Flush the posted WQEs of a QP's own ring, and have the process make a call for each new one. */
 static unsigned int flush_own(struct pavo_qp *qp, unsigned int budget)
 {
 	struct pavo_recv_wqe *wqe = qp->resp.wqe;
@@ -226,7 +228,7 @@ static unsigned int flush_own(struct pavo_qp *qp, unsigned int budget)
 	for (; posted && budget; posted--, budget--) {
 		wqe->number = rq->head;
 		wqe->active = true;
-		/* Pairs with the acquire in post_one(). */
+		/* Pairs with the acquire in post_recv_wr(). */
 		smp_store_release(&rq->head, rq->head + 1);
 		pavo_rq_fail(qp, PAVO_ST_FLUSHED);
 	}
@@ -235,10 +237,10 @@ static unsigned int flush_own(struct pavo_qp *qp, unsigned int budget)
 }
 
 /*
- * pavo_rq_flush - in Error: complete all WQEs of the QP as flushed, and ask the process
- * to make a call for WQEs that it posts later.
+ * pavo_rq_flush - in Error: complete all WQEs of the QP as flushed, and set the flag that
+ * makes the process call for WQEs that it posts from now on.
  *
- * Return: what is left of the budget.
+ * Return: the rest of @budget, in WQEs.
  */
 unsigned int pavo_rq_flush(struct pavo_qp *qp, unsigned int budget)
 {

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * respond.c - RespPktGen (sources.md#engine-4-4-4): the answers, in order.
+ * respond.c - RespPktGen (sources.md#engine-4-4-4): the responses, in order.
  *
  * Accepted reads and atomics wait in the send queue. Behind them waits at
- * most one ACK or NAK, the latest: an ACK covers all requests before it, and the answer of a
- * read is an ACK, too. A visit sends a bounded burst of answers; the QP's work goes on with
- * the rest. An answer for which the interface has no room stays due and is tried again after a
+ * most one ACK or NAK, the latest: an ACK covers all requests before it, and the response to a
+ * read is an ACK, too. A visit sends a bounded burst of responses; the QP's work sends
+ * the rest. A response that the interface refuses stays due, and is sent after a
  * pause. Called with the side owned.
  */
 #include "responder_private.h"
 #include "pavo_trace.h"
 
 /*
- * pavo_resource_new - take a resource for one more read or atomic; NULL if the oldest of
- * max_dest_rd_atomic is still unanswered (IBA 9.7.4.1.1).
+ * pavo_resource_new - take a resource for one more read or atomic.
+ *
+ * Return: NULL if the oldest of max_dest_rd_atomic is still unanswered (IBA 9.7.4.1.1).
  */
 struct pavo_resource *pavo_resource_new(struct pavo_qp *qp,
 					const struct pavo_pkt *pkt)
@@ -41,15 +42,16 @@ static unsigned int resource_slot(const struct pavo_qp *qp,
 }
 
 /*
- * pavo_read_begin - check the memory of a read that is to be answered, for the first time or
- * again, and note it in @res. On an error @res is as before.
+ * pavo_read_begin - check the memory of a read or its duplicate, and note it in @res.
+ *
+ * Return: PAVO_ST_OK; or why the memory may not be read: @res is unchanged.
  */
 enum pavo_status pavo_read_begin(struct pavo_qp *qp, struct pavo_resource *res,
 				 const struct pavo_pkt *pkt)
 {
 	enum pavo_status status;
 
-	/* One that still waits to be answered has a place to go back to. */
+	/* Check first: a resource that is still queued keeps its remote-key slot on an error. */
 	status = pavo_check_remote(&qp->key_state, pkt->rkey, pkt->va,
 				   pkt->dma_len, IB_ACCESS_REMOTE_READ);
 	if (!status)
@@ -68,7 +70,7 @@ enum pavo_status pavo_read_begin(struct pavo_qp *qp, struct pavo_resource *res,
 
 /*
  * pavo_resource_find - find the latest read or atomic whose PSNs include @psn. An older
- * resource may match, too, if PSNs have gone round since.
+ * resource may match, too, if PSNs have wrapped around since.
  */
 struct pavo_resource *pavo_resource_find(struct pavo_qp *qp, u32 psn)
 {
@@ -86,7 +88,7 @@ struct pavo_resource *pavo_resource_find(struct pavo_qp *qp, u32 psn)
 	return NULL;
 }
 
-/* pavo_resource_send - queue an answer, unless it is queued already. */
+/* pavo_resource_send - queue a response, unless it is queued already. */
 void pavo_resource_send(struct pavo_qp *qp, struct pavo_resource *res)
 {
 	struct pavo_responder *resp = &qp->resp;
@@ -99,7 +101,7 @@ void pavo_resource_send(struct pavo_qp *qp, struct pavo_resource *res)
 }
 
 /*
- * pavo_respond_ack - let an ACK or NAK follow all queued answers.
+ * pavo_respond_ack - send an ACK or NAK behind all queued responses.
  *
  * An ACK of a PSN before a waiting NAK is left out: the NAK acknowledges that PSN, too.
  */
@@ -116,7 +118,7 @@ void pavo_respond_ack(struct pavo_qp *qp, u32 psn, u8 syndrome)
 	resp->ack_syndrome = syndrome;
 }
 
-/* pavo_respond_fatal - the same with a NAK, after which the QP goes to Error. */
+/* pavo_respond_fatal - send a NAK likewise, then move the QP to Error. */
 void pavo_respond_fatal(struct pavo_qp *qp, u32 psn, u8 syndrome,
 			enum ib_event_type event)
 {
@@ -126,11 +128,11 @@ void pavo_respond_fatal(struct pavo_qp *qp, u32 psn, u8 syndrome,
 }
 
 /*
- * Set the BTH and AETH of an answer of one packet. @pkt was not cleared: a field without its line
+ * Set the BTH and AETH of a response of one packet. @pkt was not cleared: a field that is not set
  * here would carry bytes of the stack to the peer.
  */
-static void fill_answer(const struct pavo_qp *qp, struct pavo_pkt *pkt, u8 op,
-			u32 psn, u32 msn)
+static void fill_response(const struct pavo_qp *qp, struct pavo_pkt *pkt, u8 op,
+			  u32 psn, u32 msn)
 {
 	pkt->opcode = op;
 	pkt->npkts = 1;
@@ -175,14 +177,14 @@ static enum pavo_icrc_defer response_icrc_defer(struct pavo_qp *qp)
 				    pavo_same_host(qp));
 }
 
-/* May a single packet be late? */
-static bool is_same_host_peer(struct pavo_qp *qp)
+/* True if a single packet may have a deferred ICRC. */
+static bool may_defer_icrc(struct pavo_qp *qp)
 {
 	return response_icrc_defer(qp) == PAVO_ICRC_DEFER_ALL;
 }
 
-static int send_answer(struct pavo_qp *qp, const struct pavo_pkt *pkt,
-		       struct sk_buff *skb, bool defer)
+static int send_response(struct pavo_qp *qp, const struct pavo_pkt *pkt,
+			 struct sk_buff *skb, bool defer)
 {
 	struct pavo_meta meta;
 
@@ -196,8 +198,10 @@ static int send_answer(struct pavo_qp *qp, const struct pavo_pkt *pkt,
 }
 
 /*
- * Send an answer. PAVO_ST_BUSY: there was no memory for @skb, or no room at the interface; pause.
- * An answer without a route is lost, and the peer's loss timer finds out.
+ * Send a response; @skb is NULL if there was no memory. A response without a route counts as
+ * lost: the peer's loss timer expires.
+ *
+ * Return: PAVO_ST_OK; PAVO_ST_BUSY: no memory, or the interface refused. The side pauses.
  */
 static enum pavo_status transmit_response(struct pavo_qp *qp,
 					  const struct pavo_pkt *pkt,
@@ -206,10 +210,10 @@ static enum pavo_status transmit_response(struct pavo_qp *qp,
 {
 	if (likely(skb)) {
 		trace_pavo_transmit(qp, pkt, payload);
-		if (likely(send_answer(qp, pkt, skb, defer) != -ENOBUFS))
+		if (likely(send_response(qp, pkt, skb, defer) != -ENOBUFS))
 			return PAVO_ST_OK;
 	}
-	/* A queue may never have room for a train. */
+	/* A device queue may be too short for any super-packet. */
 	if (pkt->npkts > 1)
 		pavo_gso_backoff_lost(&qp->resp.side.backoff,
 				      pavo_same_host(qp));
@@ -224,10 +228,10 @@ static void send_ack(struct pavo_qp *qp)
 	struct pavo_responder *resp = &qp->resp;
 	struct pavo_pkt pkt pavo_uncleared;
 
-	fill_answer(qp, &pkt, PAVO_OP_ACKNOWLEDGE, resp->ack_psn, resp->msn);
+	fill_response(qp, &pkt, PAVO_OP_ACKNOWLEDGE, resp->ack_psn, resp->msn);
 	pkt.syndrome = resp->ack_syndrome;
 	if (transmit_response(qp, &pkt, alloc_response(qp, &pkt, 0), 0,
-			      is_same_host_peer(qp)))
+			      may_defer_icrc(qp)))
 		return;
 	resp->ack_due = false;
 	if ((resp->ack_syndrome & PAVO_AETH_CLASS) == PAVO_AETH_ACK)
@@ -244,11 +248,11 @@ static enum pavo_status send_atomic(struct pavo_qp *qp,
 	u8 op = res->ext ? PAVO_OP_EXT_ATOMIC_ACK : PAVO_OP_ATOMIC_ACK;
 	struct pavo_pkt pkt pavo_uncleared;
 
-	fill_answer(qp, &pkt, op, res->psn, res->msn);
+	fill_response(qp, &pkt, op, res->psn, res->msn);
 	pkt.atomic_orig = res->orig;
 	pkt.request_id = res->request_id;
 	return transmit_response(qp, &pkt, alloc_response(qp, &pkt, 0), 0,
-				 is_same_host_peer(qp));
+				 may_defer_icrc(qp));
 }
 
 static u8 read_opcode(const struct pavo_resource *res, bool last)
@@ -260,32 +264,37 @@ static u8 read_opcode(const struct pavo_resource *res, bool last)
 }
 
 /*
- * Add payload to a read response. A copy leaves as the memory is now, even if that changes
- * while the packet waits in a queue. With pavo_copy_reads off, pages are attached instead. An
- * answer that is sent again is always copied: a packet whose page changes on its way is
- * dropped for its ICRC, and that must not happen for ever. So is a late one, without an ICRC.
+ * Add payload to a read response. A copy has the bytes of the memory as they are now, even if
+ * these change while the packet waits in a queue. With pavo_copy_reads off, pages are attached
+ * instead. A retransmitted response is always copied: a packet whose page changes on its way is
+ * dropped for its ICRC, and that must not happen for ever. So is one with a deferred ICRC.
+ *
+ * Return: 0; -ENOSPC: the pages cannot be attached; -ENOMEM.
  */
-static bool add_read_payload(struct pavo_region *region, struct sk_buff *skb,
-			     u64 va, u32 len, bool copy)
+static int add_read_payload(struct pavo_region *region, struct sk_buff *skb,
+			    u64 va, u32 len, bool copy)
 {
-	void *room;
+	void *to;
 	u32 n;
 
 	if (!copy)
-		return pavo_payload_attach(region, va, skb, len);
+		return pavo_payload_attach(region, va, skb, len) ? 0 : -ENOSPC;
 	for (; len; va += n, len -= n) {
 		n = min_t(u32, len, PAGE_SIZE);
-		room = pavo_tx_put(skb, n);
-		if (unlikely(!room))
-			return false;
-		pavo_region_read(region, va, room, n);
+		to = pavo_tx_put(skb, n);
+		if (unlikely(!to))
+			return -ENOMEM;
+		pavo_region_read(region, va, to, n);
 	}
-	return true;
+	return 0;
 }
 
-static struct sk_buff *
-read_packet(struct pavo_qp *qp, struct pavo_resource *res, struct pavo_pkt *pkt,
-	    struct pavo_region *region, u32 len, bool defer)
+/* Make the skb of a read response. Return: NULL without memory (counted). */
+static struct sk_buff *make_read_skb(struct pavo_qp *qp,
+				     struct pavo_resource *res,
+				     struct pavo_pkt *pkt,
+				     struct pavo_region *region, u32 len,
+				     bool defer)
 {
 	const u32 head = len <= PAVO_RESPOND_COPYBREAK ? len : 0;
 	bool copy = head == len || res->replay || defer ||
@@ -295,29 +304,35 @@ read_packet(struct pavo_qp *qp, struct pavo_resource *res, struct pavo_pkt *pkt,
 	for (;;) {
 		skb = alloc_response(qp, pkt, head);
 		if (!skb || !len ||
-		    add_read_payload(region, skb, res->va, len, copy))
+		    !add_read_payload(region, skb, res->va, len, copy))
 			return skb;
 		kfree_skb(skb);
 		if (unlikely(copy)) {
 			pavo_count(qp, tx_drop_no_memory);
 			return NULL;
 		}
-		/* The pages cannot be attached: try with a copy. */
+		/* The pages cannot be attached: copy them. */
 		copy = true;
 	}
 }
 
-/* XRC: find the SRQ by whose PD an answer is translated. False: it is gone. */
-static bool find_memory(struct pavo_qp *qp, const struct pavo_resource *res)
+/*
+ * XRC: find the SRQ by whose PD the memory of a read is translated. By now another SRQ, of
+ * another PD, may have its number.
+ *
+ * Return: 0; -ENOENT: it is gone; another errno of pavo_rkm_join().
+ */
+static int find_read_srq(struct pavo_qp *qp, const struct pavo_resource *res)
 {
 	if (!pavo_is_xrc_target(qp))
-		return true;
+		return 0;
 	qp->resp.rq = pavo_xrc_rq(qp, res->srqn);
-	/* Another may have its number by now, of another domain. */
-	return qp->resp.rq && !pavo_rkm_join(&qp->key_state, qp->resp.rq->pd);
+	if (!qp->resp.rq)
+		return -ENOENT;
+	return pavo_rkm_join(&qp->key_state, qp->resp.rq->pd);
 }
 
-/* Make the next packet of a read, while its remote-key slot is busy. */
+/* Make the next packet of a read response; its remote-key slot is busy meanwhile. */
 static enum pavo_status make_read(struct pavo_qp *qp, struct pavo_resource *res,
 				  struct pavo_pkt *pkt, struct sk_buff **skb,
 				  u32 len, bool defer)
@@ -332,11 +347,11 @@ static enum pavo_status make_read(struct pavo_qp *qp, struct pavo_resource *res,
 					  &qp->resp.side.missing, region,
 					  res->va, len, false);
 	if (likely(!status))
-		*skb = read_packet(qp, res, pkt, region, len, defer);
+		*skb = make_read_skb(qp, res, pkt, region, len, defer);
 	return status;
 }
 
-/* Bytes of the next packet of a read, or of a train; a replay has no trains. */
+/* Payload bytes of the next packet of a read, or GSO super-packet; a replay has none of these. */
 static u32 next_bytes(const struct pavo_qp *qp, const struct pavo_resource *res,
 		      bool defer)
 {
@@ -348,8 +363,10 @@ static u32 next_bytes(const struct pavo_qp *qp, const struct pavo_resource *res,
 }
 
 /*
- * Send the next packet or train of a read. PAVO_ST_WAIT: for pages; PAVO_ST_BUSY: for the
- * interface; another error: the memory may not be read any more.
+ * Send the next packet or GSO super-packet of a read response.
+ *
+ * Return: PAVO_ST_OK; PAVO_ST_WAIT: for pages; PAVO_ST_BUSY: for the interface; or why the memory
+ * may not be read any more.
  */
 static enum pavo_status send_read(struct pavo_qp *qp, struct pavo_resource *res)
 {
@@ -360,18 +377,20 @@ static enum pavo_status send_read(struct pavo_qp *qp, struct pavo_resource *res)
 	enum pavo_status status;
 	struct sk_buff *skb;
 
-	fill_answer(qp, &pkt, read_opcode(res, len == res->left), res->psn,
-		    res->msn);
+	fill_response(qp, &pkt, read_opcode(res, len == res->left), res->psn,
+		      res->msn);
 	if (len > qp->attr.mtu)
 		pkt.npkts = DIV_ROUND_UP(len, qp->attr.mtu);
 	pkt.pad = -len & 3;
-	if (!find_memory(qp, res))
+	if (find_read_srq(qp, res))
 		return PAVO_ST_KEY;
-	if (unlikely(len &&
-		     !pavo_use_enter(&qp->key_state, resource_slot(qp, res))))
-		return PAVO_ST_STATE;
+	if (len) {
+		status = pavo_use_enter(&qp->key_state, resource_slot(qp, res));
+		if (unlikely(status))
+			return status;
+	}
 	status = make_read(qp, res, &pkt, &skb, len, defer);
-	/* Attached pages may leave later, but only as they are now (ICRC). */
+	/* The packet may stay in a queue, but attached pages that change make its ICRC wrong. */
 	if (len)
 		pavo_use_leave(&qp->key_state, resource_slot(qp, res));
 	if (unlikely(status))
@@ -388,8 +407,13 @@ static enum pavo_status send_read(struct pavo_qp *qp, struct pavo_resource *res)
 	return PAVO_ST_OK;
 }
 
-/* Send the next packet of the oldest queued answer. False: it has to wait. */
-static bool send_next_response(struct pavo_qp *qp)
+/*
+ * Send the next packet of the oldest queued response.
+ *
+ * Return: PAVO_ST_OK: sent, or the response was given up; PAVO_ST_WAIT, PAVO_ST_BUSY: as
+ * send_read().
+ */
+static enum pavo_status send_next_response(struct pavo_qp *qp)
 {
 	struct pavo_responder *resp = &qp->resp;
 	u8 index = resp->send_queue[resp->send_head % PAVO_MAX_RD_ATOMIC];
@@ -401,9 +425,9 @@ static bool send_next_response(struct pavo_qp *qp)
 	else
 		status = send_read(qp, res);
 	if (unlikely(status == PAVO_ST_WAIT || status == PAVO_ST_BUSY))
-		return false;
+		return status;
 	if (unlikely(status && res->answered)) {
-		/* All of it was sent once; after that the key may end without an error. */
+		/* All of it was sent once; after that the end of the key is no error. */
 		pavo_count(qp, rx_drop_duplicate_read);
 		pavo_use_end(&qp->key_state, resource_slot(qp, res));
 		res->left = 0;
@@ -413,17 +437,21 @@ static bool send_next_response(struct pavo_qp *qp)
 		resp->send_head = resp->send_tail;
 		pavo_respond_fatal(qp, res->psn, pavo_status_codes(status)->nak,
 				   IB_EVENT_QP_ACCESS_ERR);
-		return true;
+		return PAVO_ST_OK;
 	}
 	if (!res->left) {
 		res->answered = true;
 		res->queued = false;
 		resp->send_head++;
 	}
-	return true;
+	return PAVO_ST_OK;
 }
 
-/* Send answers that are queued. True: the budget is used up; false: all is sent, or has to wait. */
+/*
+ * Send queued responses.
+ *
+ * Return: true if the budget is used up; false if all are sent, or have to wait.
+ */
 static bool send_queued(struct pavo_qp *qp, struct pavo_budget *budget)
 {
 	struct pavo_responder *resp = &qp->resp;
@@ -437,7 +465,7 @@ static bool send_queued(struct pavo_qp *qp, struct pavo_budget *budget)
 		res = &resp->resources[queue[resp->send_head %
 					     PAVO_MAX_RD_ATOMIC]];
 		before = res->left;
-		if (!send_next_response(qp))
+		if (send_next_response(qp))
 			return false;
 		pavo_budget_spend(budget, 1, before - res->left);
 	}
@@ -445,7 +473,7 @@ static bool send_queued(struct pavo_qp *qp, struct pavo_budget *budget)
 }
 
 /*
- * pavo_respond - send answers that are due, as many as a visit may and @slice has left.
+ * pavo_respond - send responses that are due, as many as a visit may and @slice has left.
  *
  * Return: true if more is due.
  */

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * responder.c - life of the responder side, and the work of its owner (enter.h).
+ * responder.c - creation and end of the responder side, and the work of its owner (enter.h).
  */
 #include "qp/enter.h"
 #include "requester/requester.h"
 #include "responder_private.h"
 
-/* Tries of about a millisecond each, until no operation of the peer is under way. */
+/* Attempts, about a millisecond apart, until no operation of the peer is under way. */
 #define RESIZE_TRIES 1000
 
 /* Set the ring of receive WQEs: one of the QP's own, or that of its SRQ. */
@@ -94,21 +94,23 @@ void pavo_responder_reset(struct pavo_qp *qp)
 }
 
 /*
- * Replace resources and remote-key slots, unless operations of the peer are under way. Keep the
- * latest resources: the peer may send these requests again.
+ * Replace resources and remote-key slots. Keep the latest resources: the peer may retransmit
+ * these requests.
+ *
+ * Return: 0; -EBUSY: operations of the peer are under way.
  */
-static bool replace_resources(struct pavo_qp *qp,
-			      struct pavo_resource **resources,
-			      struct pavo_key_slots *slots, u32 count)
+static int replace_resources(struct pavo_qp *qp,
+			     struct pavo_resource **resources,
+			     struct pavo_key_slots *slots, u32 count)
 {
 	struct pavo_responder *resp = &qp->resp;
 	u32 kept = min(count, resp->res_count), at = resp->res_head, i;
 
-	/* pavo_rkm_slots_replace() relies on it, and does not know the lock. */
+	/* pavo_rkm_slots_replace() needs it, but memory/ does not know the lock. */
 	lockdep_assert_held(&resp->side.lock);
 	if (resp->send_head != resp->send_tail ||
-	    !pavo_rkm_slots_replace(&qp->key_state, slots))
-		return false;
+	    pavo_rkm_slots_replace(&qp->key_state, slots))
+		return -EBUSY;
 	for (i = kept; i--;) {
 		at = (at ?: resp->res_count) - 1;
 		(*resources)[i] = resp->resources[at];
@@ -116,7 +118,7 @@ static bool replace_resources(struct pavo_qp *qp,
 	swap(resp->resources, *resources);
 	resp->res_count = count;
 	resp->res_head = kept % count;
-	return true;
+	return 0;
 }
 
 int pavo_responder_resize(struct pavo_qp *qp)
@@ -125,23 +127,23 @@ int pavo_responder_resize(struct pavo_qp *qp)
 	struct pavo_key_slots *slots = pavo_rkm_slots_alloc(count);
 	struct pavo_resource *resources =
 		kcalloc(count, sizeof(*resources), GFP_KERNEL_ACCOUNT);
-	bool done = false;
+	int err = -ENOMEM;
 	int tries;
 
 	for (tries = 0; slots && resources && tries < RESIZE_TRIES; tries++) {
 		spin_lock_bh(&qp->resp.side.lock);
-		done = replace_resources(qp, &resources, slots, count);
+		err = replace_resources(qp, &resources, slots, count);
 		spin_unlock_bh(&qp->resp.side.lock);
 		smp_mb(); /* as in pavo_side_run() */
 		pavo_responder_run(qp);
-		if (done)
+		if (!err)
 			break;
 		usleep_range(1000, 2000);
 	}
-	if (!done)
+	if (err)
 		pavo_rkm_slots_free(slots);
 	kfree(resources);
-	return done ? 0 : tries ? -EBUSY : -ENOMEM;
+	return err;
 }
 
 int pavo_responder_ready(struct pavo_qp *qp)
@@ -164,8 +166,8 @@ static void notify_established(struct pavo_qp *qp)
 }
 
 /*
- * The sender took back the memory that is attached to the packet: by the end of the request, the
- * region or the queue pair. If some bytes were written, the message cannot be completed any more.
+ * Drop a packet whose attached memory the sender has released: its request, region or queue pair
+ * has ended. If some bytes were written, the message cannot be completed any more.
  */
 static void drop_attached(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
@@ -175,7 +177,7 @@ static void drop_attached(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 				   IB_EVENT_QP_FATAL);
 }
 
-/* Handle a packet. PAVO_ST_WAIT: it is parked until the side's wait (pages, or a walk) is over. */
+/* Handle a packet. Return: PAVO_ST_WAIT: it is deferred until pages are there or a walk is over. */
 static enum pavo_status handle_request(struct pavo_qp *qp, struct pavo_rx *rx)
 {
 	int state = pavo_qp_state(qp);
@@ -197,7 +199,7 @@ static enum pavo_status handle_request(struct pavo_qp *qp, struct pavo_rx *rx)
 				      pavo_execute_unreliable(qp, rx);
 }
 
-/* Send answers, or flush. True: more is due than the budget of a visit. */
+/* Send responses, or flush. Return: true if more is due than the budget of a visit allows. */
 static bool visit_responder(struct pavo_qp *qp, struct pavo_budget *slice)
 {
 	struct pavo_responder *resp = &qp->resp;
@@ -212,7 +214,7 @@ static bool visit_responder(struct pavo_qp *qp, struct pavo_budget *slice)
 	}
 	if (pavo_qp_state(qp) != IB_QPS_ERR)
 		return pavo_respond(qp, slice);
-	/* Operations of the peer are over. */
+	/* In Error the peer has no operations any more. */
 	pavo_rkm_forget(&qp->key_state);
 	left = pavo_rq_flush(qp, max(slice->packets, 0));
 	slice->packets = left;
@@ -244,7 +246,7 @@ void pavo_responder_receive(struct pavo_qp *qp, struct pavo_rx *rx)
 		pavo_requester_end(qp);
 }
 
-/* pavo_responder_end - flush if that is pending: the requester's owner has seen an error. */
+/* pavo_responder_end - flush if that is pending; the owner of the requester has seen an error. */
 void pavo_responder_end(struct pavo_qp *qp)
 {
 	if (test_bit(PAVO_RESP_FLUSH, &qp->resp.side.pending))

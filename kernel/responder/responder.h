@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * responder.h - the door of responder/: the side of a QP that answers.
+ * responder.h - interface of responder/: the side of a QP that executes requests.
  *
  * Flow of a request: execute.c checks and executes it, with receive WQEs of recv_queue.c and
  * memory of memory/. respond.c owns the queue of
- * answers (reads, atomics, one ACK or NAK behind them) and sends them in
- * order, with pauses when the interface has no room.
+ * responses (to reads and atomics, one ACK or NAK behind them) and sends them in
+ * order, with pauses when the interface refuses a packet.
  */
 #ifndef PAVO_RESPONDER_H
 #define PAVO_RESPONDER_H
@@ -31,13 +31,19 @@ int pavo_responder_init(struct pavo_qp *qp, struct pavo_mmap_info *info);
 void pavo_responder_destroy(struct pavo_qp *qp);
 void pavo_responder_reset(struct pavo_qp *qp);
 
-/** pavo_responder_ready - the QP enters RTR: take rq_psn, and pavo_responder_resize(). */
+/**
+ * pavo_responder_ready - the QP enters RTR: take rq_psn, and call pavo_responder_resize().
+ * @qp: the QP
+ *
+ * Return: as pavo_responder_resize().
+ */
 int pavo_responder_ready(struct pavo_qp *qp);
 
 /**
- * pavo_responder_resize - make room for max_dest_rd_atomic reads and atomics. Sleeps.
+ * pavo_responder_resize - allocate resources for max_dest_rd_atomic reads and atomics.
  * @qp: the QP
  *
+ * Context: process, sleeps.
  * Return: 0; -ENOMEM; -EBUSY: operations of the peer were under way for a second.
  */
 int pavo_responder_resize(struct pavo_qp *qp);
@@ -49,7 +55,7 @@ int pavo_responder_post(struct pavo_qp *qp, const struct ib_recv_wr *wr,
 /** pavo_responder_kick - user space posted to a QP in Error: flush it. */
 void pavo_responder_kick(struct pavo_qp *qp);
 
-/** pavo_responder_receive - receive a request; softirq; consumes @rx->skb. */
+/** pavo_responder_receive - receive a request; consumes @rx->skb. Context: softirq. */
 void pavo_responder_receive(struct pavo_qp *qp, struct pavo_rx *rx);
 
 /** pavo_responder_run - do pending work, unless the side has an owner. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * responder_private.h - what the files of responder/ share; no other folder includes it.
+ * responder_private.h - declarations for the files of responder/; no other folder includes it.
  *
  * These functions run with side.lock held, BH disabled, in an RCU read-side
  * section, unless said otherwise.
@@ -14,26 +14,26 @@
 #include "qp/qp.h"
 #include "responder/responder.h"
 
-/* Packets and bytes of answers that one visit sends: each packet that comes may bring about one. */
+/* Packets and bytes of responses that one visit sends; each request that arrives causes a visit. */
 #define PAVO_RESPOND_PACKETS 64
 #define PAVO_RESPOND_BYTES (1024 * 1024)
-/* Payload of answers up to this is copied; beyond, pages are attached. */
+/* Payload of responses up to this is copied; beyond, pages are attached. */
 #define PAVO_RESPOND_COPYBREAK 256
 
 /**
- * struct pavo_resource - a read or atomic that was accepted, kept so that it
- * can be answered again (IBA 9.7.5.1.2: RDMA read/atomic resources).
+ * struct pavo_resource - a read or atomic that was accepted, kept so that its response
+ * can be retransmitted (IBA 9.7.5.1.2: RDMA read/atomic resources).
  * @first:   its first PSN
- * @npkts:   number of its PSNs
- * @kind:    enum pavo_kind of the request. The answer to an atomic is @orig; that to a read is
+ * @npkts:   its PSNs
+ * @kind:    enum pavo_kind of the request. The response to an atomic is @orig; that to a read is
  *           memory; that to an atomic write, a read response without payload
- * @ext:     the answer has @request_id as well
+ * @ext:     the response has @request_id as well
  * @queued:  on the send queue
- * @replay:  answered again: payload is copied
- * @answered: all of the answer was sent once
- * @begun:   a packet of the present answer was sent
- * @msn:     MSN of its answer
- * @psn:     next PSN to answer
+ * @replay:  the response is a retransmission: payload is copied
+ * @answered: all of the response was sent once
+ * @begun:   a packet of the present response was sent
+ * @msn:     MSN of its response
+ * @psn:     next PSN of the response
  * @rkey:    R_Key of a read's memory
  * @srqn:    XRC: the memory is of the PD of this SRQ
  * @request_id: of an extended atomic
@@ -88,9 +88,11 @@ void pavo_request_answer(struct pavo_qp *qp, const struct pavo_pkt *pkt,
 			 struct pavo_resource *res, u32 npkts);
 
 /*
- * execute_*.c: handlers, called with a packet that fits the message in progress. They go on with a
- * parked packet where side.stage says. Return: PAVO_ST_OK; PAVO_ST_WAIT: the packet is parked;
- * PAVO_ST_NOT_READY; why the peer's request failed.
+ * execute_*.c: handlers, called with a packet that fits the message in progress. They continue a
+ * deferred packet at side.stage.
+ *
+ * Return: PAVO_ST_OK; PAVO_ST_WAIT: the packet is deferred; PAVO_ST_NOT_READY: no receive WQE;
+ * or why the peer's request failed.
  */
 enum pavo_status pavo_execute_send(struct pavo_qp *qp, struct pavo_rx *rx);
 enum pavo_status pavo_execute_write(struct pavo_qp *qp, struct pavo_rx *rx);

@@ -2,17 +2,17 @@
 /*
  * unreliable.c - receiving on UC queue pairs (IBA 9.8.2).
  *
- * The peer gets no answer. If a packet of a message is lost, no receive is posted or the
+ * The peer gets no response. If a packet of a message is lost, no receive is posted or the
  * memory may not be written, the rest of the message is
- * dropped and counted, and the next First or Only packet begins anew. A bad
+ * dropped and counted, and the next First or Only packet begins another one. A bad
  * posted receive is an error of this end: the QP goes to Error.
  * Called by responder.c with the side owned.
  */
 #include "responder_private.h"
 
 /*
- * Give up the message in progress. Its receive WQE is kept for the next message; its use of a key
- * ends.
+ * Give up the message in progress, and end its use of a key. Its receive WQE is kept for the next
+ * message.
  */
 static void drop_message(struct pavo_qp *qp)
 {
@@ -21,7 +21,7 @@ static void drop_message(struct pavo_qp *qp)
 	pavo_rq_rewind(qp);
 }
 
-/* Drop the message whose packet failed; an error of this end is one of the QP. */
+/* Drop the message whose packet failed, or move the QP to Error if this end is at fault. */
 static void refuse_message(struct pavo_qp *qp, enum pavo_status status)
 {
 	if (status == PAVO_ST_FAILED) {
@@ -57,7 +57,7 @@ static void check_sequence(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 		drop_message(qp);
 }
 
-/* pavo_execute_unreliable - carry out one UC request packet. PAVO_ST_WAIT: it is parked. */
+/* pavo_execute_unreliable - execute one UC request packet. Return: PAVO_ST_WAIT: it is deferred. */
 enum pavo_status pavo_execute_unreliable(struct pavo_qp *qp, struct pavo_rx *rx)
 {
 	struct pavo_responder *resp = &qp->resp;

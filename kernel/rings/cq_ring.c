@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * cq_ring.c - rings of completions: entries, and the events that are owed for them.
+ * cq_ring.c - rings of completions: entries, and the events that are due for them.
  *
- * The sides of QPs push entries, with themselves locked, and raise the events that
- * are owed when they are left. User space polls its ring in its own memory; verbs/cq.c
+ * The sides of QPs push entries while they are locked, and raise the due events
+ * after the unlock. User space polls its ring in its own memory; verbs/cq.c
  * polls those of kernel consumers, and verbs/resize.c replaces rings.
  *
- * Lock: cq->lock, inside of everything.
+ * Lock: cq->lock, a leaf.
  */
 #include <linux/ktime.h>
 #include "adapter.h"
@@ -17,16 +17,16 @@
 #define PAVO_CQE_FORGOTTEN U32_MAX
 
 /*
- * Calls of the handler in a row before a work goes on: a handler that posts to a queue pair in
- * Error brings about another event each time.
+ * Calls of the handler in a row before a work takes over: a handler that posts to a queue pair in
+ * Error causes another event each time.
  */
 #define PAVO_CQ_CALLS 16
 
 /*
- * Is there room for another entry? The consumer index of user space may have any value: one
+ * True if another entry fits. The consumer index of user space may have any value: one
  * that claims entries which were never written counts as an overrun.
  */
-static bool has_room(struct pavo_cq *cq)
+static bool has_free_cqe(struct pavo_cq *cq)
 {
 	struct pavo_dev *dev = to_pavo_dev(cq->ib.device);
 	u32 cons = cq->ib.uobject ? READ_ONCE(cq->ring->cons) : cq->cons;
@@ -55,7 +55,7 @@ static void write_cqe(struct pavo_cq *cq, const struct pavo_cqe *from)
 {
 	struct pavo_cqe cqe = *from;
 
-	/* A consumer in the kernel has no way to ask for it. */
+	/* Kernel consumers cannot request timestamps. */
 	if (cq->ib.uobject)
 		cqe.timestamp = ktime_get_ns();
 	pavo_cqe_put(cq->cqes, cq->count, cq->prod, &cqe);
@@ -71,7 +71,7 @@ void pavo_cq_owe(struct pavo_cq *cq)
 }
 
 /*
- * Wake the waiter for the entry just written: at once, or, if events are moderated, with
+ * Have the waiter woken for the entry just written: at once, or, if events are moderated, with
  * the last of moderate_count entries or moderate_us after the first.
  */
 static void wake_waiter(struct pavo_cq *cq)
@@ -84,7 +84,7 @@ static void wake_waiter(struct pavo_cq *cq)
 			      HRTIMER_MODE_REL_SOFT);
 }
 
-/* Raise the event moderate_us after the first completion that was held back. */
+/* Raise the event moderate_us after the first completion that moderation delayed. */
 static enum hrtimer_restart end_moderation(struct hrtimer *timer)
 {
 	struct pavo_cq *cq = container_of(timer, struct pavo_cq, timer);
@@ -106,7 +106,7 @@ void pavo_cq_push(struct pavo_cq *cq, const struct pavo_cqe *cqe,
 	spin_lock_irqsave(&cq->lock, flags);
 	if (cq->dead)
 		goto out;
-	if (unlikely(!has_room(cq))) {
+	if (unlikely(!has_free_cqe(cq))) {
 		cq->dead = true;
 		set_bit(PAVO_CQ_OVERRUN, &cq->event);
 		queue_work(to_pavo_dev(cq->ib.device)->wq, &cq->work);
@@ -121,7 +121,7 @@ out:
 }
 
 /*
- * Call the handler as long as an event is owed. BH disabled: a preempted caller would hold up
+ * Call the handler as long as an event is due. BH disabled: a preempted caller would delay
  * events of other CPUs.
  */
 static void notify_handler(struct pavo_cq *cq)
@@ -139,7 +139,7 @@ static void notify_handler(struct pavo_cq *cq)
 		if (test_and_clear_bit(PAVO_CQ_OWED, &cq->event))
 			cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
 		clear_bit_unlock(PAVO_CQ_NOTIFYING, &cq->event);
-		/* One that has found the bit set owes its event already. */
+		/* A CPU that found the bit set has set PAVO_CQ_OWED before. */
 		smp_mb__after_atomic();
 	}
 }

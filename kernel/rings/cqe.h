@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * cqe.h - how entries lie in the ring of a completion queue; for cq.c, which
- * writes them as they come, and resize.c, which moves them to another ring.
+ * cqe.h - layout of entries in the ring of a completion queue; for cq_ring.c, which
+ * writes them, and verbs/resize.c, which moves them to another ring.
  */
 #ifndef PAVO_RINGS_CQE_H
 #define PAVO_RINGS_CQE_H
@@ -40,7 +40,7 @@ static inline void pavo_cqe_put(struct pavo_cqe *ring, u32 count, u32 index,
 	cqe->flags &= ~PAVO_CQE_OWNER;
 	cqe->flags |= pavo_cqe_owner(count, index);
 	memcpy(slot, word, sizeof(u64) * last);
-	/* a process that sees this word sees the whole entry */
+	/* A process that sees this word sees the whole entry. */
 	smp_store_release(&slot[last], word[last]);
 }
 

@@ -5,7 +5,7 @@
  * Areas are made for ucontexts, CQs, both sides of QPs, SRQs, watches and windows. A process
  * maps them by offsets that rdma core hands out. A mapping holds references to
  * the pages themselves, so the area can be freed while it is still mapped:
- * the process then has memory that the module does not use any more.
+ * the module does not use the memory any more then.
  */
 #include <linux/vmalloc.h>
 #include "compat.h"
@@ -13,11 +13,12 @@
 
 /**
  * pavo_mmap_create - make an area of zeroed memory.
- * @uctx: ucontext that may map it; NULL: the area stays inside the kernel
+ * @uctx: ucontext that may map it; NULL: no process may
  * @size: bytes, rounded up to whole pages
- * @info: set for user space; may be NULL if @uctx is
+ * @info: set to offset and size for mmap(); may be NULL if @uctx is
  *
- * Return: the area, NULL without memory.
+ * Context: process, sleeps.
+ * Return: the area; NULL without memory, or if @size is over 4 GiB.
  */
 struct pavo_mmap *pavo_mmap_create(struct ib_ucontext *uctx, size_t size,
 				   struct pavo_mmap_info *info)
@@ -73,8 +74,9 @@ void pavo_mmap_put(struct pavo_mmap *mmap)
 }
 
 /**
- * pavo_mmap_destroy - give an area up.
- * @mmap: the area or NULL; a caller that still uses it must have held it
+ * pavo_mmap_destroy - end an area: no process can map it any more, and the memory is freed with
+ * the last reference.
+ * @mmap: the area or NULL; a caller that still uses it needs pavo_mmap_hold()
  */
 void pavo_mmap_destroy(struct pavo_mmap *mmap)
 {
@@ -87,7 +89,7 @@ void pavo_mmap_destroy(struct pavo_mmap *mmap)
 }
 
 /**
- * pavo_mmap_free - the last user of an entry is gone; called by rdma core.
+ * pavo_mmap_free - drop rdma core's reference; rdma core calls it after the last use of @entry.
  * @entry: of a &struct pavo_mmap
  */
 void pavo_mmap_free(struct rdma_user_mmap_entry *entry)
@@ -114,9 +116,10 @@ static int map_pages(struct vm_area_struct *vma, void *addr)
  * @uctx: ucontext of the file
  * @vma: offset and size must be exactly those of an area of @uctx
  *
- * Data of peers ends up in rings, so no process may execute it.
+ * Rings have data of peers, so no process may execute them.
  *
- * Return: 0, -EINVAL if there is no such area, -EPERM if it is to be executed.
+ * Return: 0; -EINVAL: there is no such area; -EPERM: PROT_EXEC was requested; an errno of
+ * vm_insert_page().
  */
 int pavo_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
 {

@@ -16,7 +16,7 @@ struct vm_area_struct;
  * struct pavo_mmap - a vmalloc'ed area that user space may map.
  * @entry: rdma core's bookkeeping, first
  * @addr:  the area (vmalloc)
- * @refs:  @entry's, and of those who hold it
+ * @refs:  references: that of @entry, and those of pavo_mmap_hold()
  */
 struct pavo_mmap {
 	struct rdma_user_mmap_entry entry;

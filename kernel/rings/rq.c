@@ -3,8 +3,8 @@
  * rq.c - rings of receive WQEs: the receive queue of a QP, or one that QPs
  * share (SRQ). Takes the next WQE, and posts for kernel consumers.
  *
- * Called by responder/recv_queue.c with a side owned and by verbs/srq.c. The ring is
- * hostile: the index is read once and checked, the WQE is copied and the copy
+ * Called by responder/recv_queue.c with a side owned and by verbs/srq.c. An attacker may write
+ * the ring: the index is read once and checked, the WQE is copied and the copy
  * is checked.
  */
 #include <linux/log2.h>
@@ -67,7 +67,7 @@ void pavo_rq_destroy(struct pavo_rq *rq)
 	rq->ring = NULL;
 }
 
-/* pavo_rq_reset - set the ring back to creation; no side takes WQEs from it. */
+/* pavo_rq_reset - set the ring to its initial state; no side takes WQEs from it. */
 void pavo_rq_reset(struct pavo_rq *rq)
 {
 	rq->head = 0;
@@ -83,10 +83,12 @@ static void *rq_slot(const struct pavo_rq *rq, u32 n)
 }
 
 /*
- * Copy the entries up to the terminator of 16 zero bytes. False: the slot has no receive WQE,
- * because it has no terminator, an entry of 2 GiB or more, or a bad first segment.
+ * Copy the entries up to the terminator of 16 zero bytes.
+ *
+ * Return: 0; -EINVAL: the slot has no terminator, an entry of 2 GiB or more, or a bad first
+ * segment.
  */
-static bool copy_wqe(const struct pavo_rq *rq, struct pavo_recv_wqe *wqe)
+static int copy_recv_wqe(const struct pavo_rq *rq, struct pavo_recv_wqe *wqe)
 {
 	const struct pavo_srq_seg *at = rq_slot(rq, rq->head);
 	const struct pavo_data_seg *from = (const void *)(at + 1);
@@ -98,7 +100,7 @@ static bool copy_wqe(const struct pavo_rq *rq, struct pavo_recv_wqe *wqe)
 	memcpy(&first, at, sizeof(first));
 	barrier();
 	if (first.reserved || (first.wr_id && !rq->srq))
-		return false;
+		return -EINVAL;
 	wqe->wr_id = first.wr_id;
 	for (i = 0; i <= rq->max_sge; i++) {
 		memcpy(&seg, &from[i], sizeof(seg));
@@ -106,7 +108,7 @@ static bool copy_wqe(const struct pavo_rq *rq, struct pavo_recv_wqe *wqe)
 		if (!seg.byte_count && !seg.lkey && !seg.va)
 			break;
 		if (seg.byte_count & PAVO_INLINE_SEG || i == rq->max_sge)
-			return false;
+			return -EINVAL;
 		length += seg.byte_count;
 		wqe->sge[i] = seg;
 	}
@@ -116,7 +118,7 @@ static bool copy_wqe(const struct pavo_rq *rq, struct pavo_recv_wqe *wqe)
 	wqe->done = 0;
 	wqe->i = 0;
 	wqe->off = 0;
-	return true;
+	return 0;
 }
 
 static enum pavo_rq_status pop_wqe(struct pavo_rq *rq,
@@ -127,10 +129,10 @@ static enum pavo_rq_status pop_wqe(struct pavo_rq *rq,
 
 	if (!posted)
 		return PAVO_RQ_EMPTY;
-	if (posted > rq->count || !copy_wqe(rq, wqe))
+	if (posted > rq->count || copy_recv_wqe(rq, wqe))
 		return PAVO_RQ_BAD;
 	*left = posted - 1;
-	/* After the copy: a kernel consumer may use the WQE slot again. */
+	/* After the copy: a kernel consumer may reuse the WQE slot. */
 	smp_store_release(&rq->head, rq->head + 1);
 	/* After the copy: so may a process that posts to an SRQ. */
 	smp_store_release(&rq->ring->cons, rq->head);
@@ -139,7 +141,7 @@ static enum pavo_rq_status pop_wqe(struct pavo_rq *rq,
 
 /*
  * Take a WQE of an SRQ. Raise the limit event once, when fewer WQEs than the limit are left.
- * Take nothing from a ring that was found bad (IBA 10.2.9.5, 11.6.3.5).
+ * Take nothing from a ring in which a bad WQE or index was found (IBA 10.2.9.5, 11.6.3.5).
  */
 static enum pavo_rq_status pop_shared(struct pavo_rq *rq,
 				      struct pavo_recv_wqe *wqe)
@@ -161,7 +163,7 @@ static enum pavo_rq_status pop_shared(struct pavo_rq *rq,
 	return status;
 }
 
-/* pavo_rq_pop - take the next WQE: copied to @wqe and checked. */
+/* pavo_rq_pop - take the next WQE: copy it to @wqe and check the copy. */
 enum pavo_rq_status pavo_rq_pop(struct pavo_rq *rq, struct pavo_recv_wqe *wqe)
 {
 	u32 left;
@@ -186,7 +188,7 @@ static int post_recv_wr(struct pavo_rq *rq, const struct ib_recv_wr *wr)
 	if (rq->srq)
 		first->wr_id = wr->wr_id;
 	for (i = 0; i < wr->num_sge; i++, sge++) {
-		/* Leave out empty entries: all zeros would end the list. */
+		/* Skip empty entries: an entry of zeros would end the list. */
 		if (!sge->length)
 			continue;
 		seg->byte_count = sge->length;

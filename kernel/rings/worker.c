@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * worker.c - the state of a doorbell worker, and the flags that show it to the process; see
+ * worker.c - the state of a doorbell worker, and the flags by which the process reads it; see
  * worker.h.
  *
- * Called by verbs/ for contexts and their workers, and by window/ for command pages. The process
+ * Called by verbs/ for ucontexts and their workers, and by window/ for command pages. The process
  * may write to the flags, too: the module reads none of them.
  */
 #include <linux/rculist.h>
@@ -24,14 +24,14 @@ void pavo_worker_init(struct pavo_worker *worker, u32 *flags, u32 flag)
 	WRITE_ONCE(*flags, flag);
 }
 
-/* The word of a page for the present state. Lock held. */
+/* The flags of a page for the present state. Lock held. */
 static u32 flags_of(const struct pavo_worker *worker)
 {
 	return worker->state == PAVO_WORKER_AWAKE ? 0 : worker->flag;
 }
 
-/* Lock held. */
-static void set_state(struct pavo_worker *worker, u32 state)
+/* Set the state, and the flags of all pages. Lock held. */
+static void set_worker_state(struct pavo_worker *worker, u32 state)
 {
 	struct pavo_worker_page *page;
 
@@ -44,10 +44,10 @@ static void set_state(struct pavo_worker *worker, u32 state)
 void pavo_worker_set(struct pavo_worker *worker, u32 state)
 {
 	spin_lock(&worker->lock);
-	set_state(worker, state);
+	set_worker_state(worker, state);
 	spin_unlock(&worker->lock);
 	/*
-	 * Pairs with the barrier of a process between its doorbell and its look at the flag: it
+	 * Pairs with the barrier of a process between its doorbell and its read of the flag: it
 	 * sees the flag, or the worker sees the doorbell.
 	 */
 	smp_mb();
@@ -57,7 +57,7 @@ void pavo_worker_call(struct pavo_worker *worker)
 {
 	spin_lock(&worker->lock);
 	if (worker->state == PAVO_WORKER_ASLEEP) {
-		set_state(worker, PAVO_WORKER_AWAKE);
+		set_worker_state(worker, PAVO_WORKER_AWAKE);
 		wake_up(&worker->wait);
 	}
 	spin_unlock(&worker->lock);

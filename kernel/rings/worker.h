@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * worker.h - the doorbell worker of a ucontext, as the memory that it shares with its process
- * shows it: pages with a flag that says whether a process that wrote to them has to call.
+ * worker.h - state of the doorbell worker of a ucontext: the pages that it polls, each with a
+ * flag that says whether a process that wrote to the page has to make a system call (kick).
  *
- * The worker is a thread of the process (verbs/doorbell_methods.c). While it looks at the pages, the flags
- * are clear. Before it sleeps it sets them, and looks once more.
+ * The worker is a thread of the process (verbs/doorbell_methods.c). While it polls the pages, the flags
+ * are clear. Before it sleeps it sets them, and polls once more.
  */
 #ifndef PAVO_RINGS_WORKER_H
 #define PAVO_RINGS_WORKER_H
@@ -15,26 +15,26 @@
 #include <linux/types.h>
 #include <linux/wait.h>
 
-/** Pages beside that of doorbells that a worker looks at; the flags of others stay set. */
+/** Most pages that a worker polls beside that of doorbells; the flags of others stay set. */
 #define PAVO_WORKER_PAGES 64
 
-/** enum pavo_worker_state - what the worker of a ucontext does. */
+/** enum pavo_worker_state - state of the worker of a ucontext. */
 enum pavo_worker_state {
 	PAVO_WORKER_NONE, /* there is none */
-	PAVO_WORKER_AWAKE, /* it looks at the pages: their flags are clear */
+	PAVO_WORKER_AWAKE, /* it polls the pages: their flags are clear */
 	PAVO_WORKER_ASLEEP, /* a kick wakes it */
 };
 
 /**
- * struct pavo_worker - the doorbell worker of a ucontext, or the room for one.
+ * struct pavo_worker - state of the doorbell worker of a ucontext, which may have none.
  * @lock:  protects @state with the flags of all pages, @pages and @count
  * @state: enum pavo_worker_state; written under @lock
- * @idle:  us without doorbells after which it sleeps, as the process asked for; 0: it ends
+ * @idle:  us without doorbells after which it sleeps, set by the process; 0: it ends
  * @flags: word of the doorbell page
- * @flag:  its bit that tells the process to kick
+ * @flag:  bit of the words: the process has to kick
  * @pages: of struct pavo_worker_page, read under RCU
- * @count: how many they are
- * @wait:  where it sleeps
+ * @count: entries of @pages
+ * @wait:  wait queue of the sleeping worker
  * @list:  in verbs/doorbell_methods.c's list, while there is a worker
  */
 struct pavo_worker {
@@ -50,8 +50,8 @@ struct pavo_worker {
 };
 
 /**
- * struct pavo_worker_page - one more page that a worker looks at.
- * @list:   in the worker's list; empty if it does not look at this page
+ * struct pavo_worker_page - one more page that a worker polls.
+ * @list:   in the worker's list; empty if it does not poll this page
  * @flags:  word of the page
  * @worker: the worker
  */
@@ -62,7 +62,7 @@ struct pavo_worker_page {
 };
 
 /**
- * pavo_worker_init - prepare the room for a worker. There is none yet, and the flag is set.
+ * pavo_worker_init - set the state to "no worker", and set the flag.
  * @worker: of the ucontext
  * @flags:  word of the doorbell page
  * @flag:   bit of all pages' words
@@ -74,8 +74,10 @@ void pavo_worker_init(struct pavo_worker *worker, u32 *flags, u32 flag);
  * @worker: the worker
  * @state:  enum pavo_worker_state
  *
- * A full barrier is behind the change: a caller that looks at the pages next sees all that
- * processes wrote which have found a flag as it was before. Context: process.
+ * A full barrier follows the change. A caller that polls the pages after that sees the doorbells
+ * of each process that has read the old flag.
+ *
+ * Context: process.
  */
 void pavo_worker_set(struct pavo_worker *worker, u32 state);
 
@@ -83,10 +85,12 @@ void pavo_worker_set(struct pavo_worker *worker, u32 state);
 void pavo_worker_call(struct pavo_worker *worker);
 
 /**
- * pavo_worker_wake - a process has kicked: wake the worker, if it sleeps.
+ * pavo_worker_wake - wake the worker, if it sleeps, after a kick.
  * @worker: of the ucontext
  *
- * The flags are clear when this returns, so the next doorbell needs no kick. Context: process.
+ * The flags are clear when this returns, so the next doorbell needs no kick.
+ *
+ * Context: process.
  */
 static inline void pavo_worker_wake(struct pavo_worker *worker)
 {
@@ -95,21 +99,25 @@ static inline void pavo_worker_wake(struct pavo_worker *worker)
 }
 
 /**
- * pavo_worker_add - have the worker look at one more page, present and future workers alike.
+ * pavo_worker_add - add a page to those that the worker of a ucontext polls, also a future one.
  * @worker: of the ucontext
  * @page:   zeroed
  * @flags:  word of the page
  *
- * With PAVO_WORKER_PAGES pages there already, sets the flag for good. Context: process.
+ * If there are PAVO_WORKER_PAGES already, the page is not polled and its flag stays set.
+ *
+ * Context: process.
  */
 void pavo_worker_add(struct pavo_worker *worker, struct pavo_worker_page *page,
 		     u32 *flags);
 
 /**
- * pavo_worker_remove - take a page from the worker and set its flag.
+ * pavo_worker_remove - remove a page from those that the worker polls, and set its flag.
  * @page: of pavo_worker_add(), or zeroed
  *
- * A worker in an RCU section may still look at it. Context: process.
+ * A worker in an RCU section may still read it.
+ *
+ * Context: process.
  */
 void pavo_worker_remove(struct pavo_worker_page *page);
 

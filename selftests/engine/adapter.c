@@ -15,7 +15,7 @@
 const struct engine_host *engine_host;
 struct pavo_dev *engine_dev;
 
-/* Not looked into: works have one queue (clock.c). */
+/* Its content is not used: all works are in one queue (clock.c). */
 static char wq;
 
 void engine_start(const struct engine_host *host)

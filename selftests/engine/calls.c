@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * calls.c - system calls of the engine's process: they do what uverbs and rdma core do around the
- * methods of the module's verbs/, and check no more than the tests need.
+ * calls.c - system calls of the engine's process: the part of uverbs and rdma core around the
+ * methods of the module's verbs/, with the checks that the tests need.
  */
 #include <linux/slab.h>
 

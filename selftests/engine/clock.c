@@ -11,10 +11,10 @@
 
 #include "runtime.h"
 
-/* Works in a row, or timers at one time, after which they are taken for endless. */
+/* Works in a row, or timers at one time, that count as an endless loop. */
 #define ENDLESS 100000
 
-/* Not 0: the module takes a deadline of 0 for none. */
+/* First time, ns. Not 0: a deadline of 0 means none to the module. */
 #define BEGINNING 1000000000
 
 static u64 now = BEGINNING;
@@ -39,15 +39,15 @@ __u64 engine_now(void)
 
 void hrtimer_start(struct hrtimer *timer, ktime_t time, enum hrtimer_mode mode)
 {
-	struct hrtimer *later;
+	struct hrtimer *next;
 
 	ENGINE_MUST(timer->function);
 	list_del_init(&timer->queued);
 	timer->expires = mode == HRTIMER_MODE_REL_SOFT ? (s64)now + time : time;
-	list_for_each_entry (later, &timers, queued)
-		if (later->expires > timer->expires)
+	list_for_each_entry (next, &timers, queued)
+		if (next->expires > timer->expires)
 			break;
-	list_add_tail(&timer->queued, &later->queued);
+	list_add_tail(&timer->queued, &next->queued);
 }
 
 void hrtimer_cancel(struct hrtimer *timer)
@@ -104,7 +104,7 @@ void wait_for_completion(struct completion *completion)
 {
 	engine_may_sleep();
 	run_works();
-	/* Nothing else could complete it. */
+	/* Only a work can complete it. */
 	ENGINE_MUST(completion->done);
 }
 
@@ -146,7 +146,7 @@ void engine_pass(__u64 until)
 	engine_settle();
 }
 
-/* A caller that sleeps lets timers and works run. */
+/* Timers and works run while the caller sleeps. */
 void usleep_range(unsigned long least, unsigned long most)
 {
 	u64 until = now + least * NSEC_PER_USEC;

@@ -49,13 +49,13 @@ enum ib_mtu iboe_get_mtu(int mtu)
 	return IB_MTU_4096;
 }
 
-/* Attributes that a transition must bring, as IBA 11.2.5.2 lists them. */
+/* Attributes that a transition requires (IBA 11.2.5.2). */
 static int required(enum ib_qp_state from, enum ib_qp_state to,
 		    enum ib_qp_type type)
 {
-	const int asks = IB_QP_RETRY_CNT | IB_QP_RNR_RETRY |
-			 IB_QP_MAX_QP_RD_ATOMIC;
-	const int answers = IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MIN_RNR_TIMER;
+	const int requester = IB_QP_RETRY_CNT | IB_QP_RNR_RETRY |
+			      IB_QP_MAX_QP_RD_ATOMIC;
+	const int responder = IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MIN_RNR_TIMER;
 	const int path = IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN |
 			 IB_QP_RQ_PSN;
 	bool ud = type == IB_QPT_UD || type == IB_QPT_GSI;
@@ -68,13 +68,13 @@ static int required(enum ib_qp_state from, enum ib_qp_state to,
 	} else if (from == IB_QPS_INIT && to == IB_QPS_RTR && !ud) {
 		mask = path;
 		if (reliable && type != IB_QPT_XRC_INI)
-			mask |= answers;
+			mask |= responder;
 	} else if (from == IB_QPS_RTR && to == IB_QPS_RTS) {
 		mask = IB_QP_SQ_PSN;
 		if (reliable)
 			mask |= IB_QP_TIMEOUT;
 		if (reliable && type != IB_QPT_XRC_TGT)
-			mask |= asks;
+			mask |= requester;
 	}
 	return mask;
 }
@@ -124,7 +124,7 @@ struct pavo_mmap *pavo_mmap_create(struct ib_ucontext *uctx, size_t size,
 	return mmap;
 }
 
-/* Memory that a process has mapped stays until the program ends. */
+/* Memory that a process has mapped is not freed before the program ends. */
 void pavo_mmap_destroy(struct pavo_mmap *mmap)
 {
 	if (!mmap)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * engine.h - the door of the engine: an adapter made of the module's own C files, with one
+ * engine.h - interface of the engine: an adapter made of the module's own C files, with one
  * process, one interface and one CPU. The caller owns the wire and the clock.
  *
- * Each call acts as a system call or an arriving packet would. Before it returns, the works that
- * it left are done and grace periods are over; timers fire only in engine_pass(). One engine in
- * a program; a misuse of locks, RCU or numbers aborts it. In C, for C and C++.
+ * Each call acts as a system call or an arriving packet. Before it returns, the works that
+ * it has queued are done and grace periods are over; timers fire only in engine_pass(). A program
+ * has one engine; a misuse of locks, RCU or tables aborts it. In C, for C and C++.
  */
 #ifndef PAVO_ENGINE_H
 #define PAVO_ENGINE_H
@@ -21,11 +21,11 @@ extern "C" {
 #endif
 
 /**
- * struct engine_host - what the engine asks of its caller.
- * @share:      zeroed memory that the process can map at *offset
- * @sent:       the adapter sends an IP packet
- * @completion: a completion event of a CQ whose process names it @user
- * @event:      an asynchronous event of an object whose process names it @user
+ * struct engine_host - functions of the caller that the engine calls.
+ * @share:      return zeroed memory that the process can map at *offset
+ * @sent:       take an IP packet that the adapter sends
+ * @completion: take a completion event of the CQ that the process names @user
+ * @event:      take an asynchronous event of the object that the process names @user
  */
 struct engine_host {
 	void *(*share)(size_t size, __u64 *offset);
@@ -34,32 +34,32 @@ struct engine_host {
 	void (*event)(int type, __u64 user);
 };
 
-/* Addresses of the interface, as GIDs; index 0 is of IPv4, 1 of IPv6. */
+/* Addresses of the interface, as GIDs: index 0 is an IPv4 address, 1 an IPv6 one. */
 #define ENGINE_ADDRESSES 2
 extern const __u8 engine_address[ENGINE_ADDRESSES][16];
 
 /** engine_start - load the module and make the adapter. */
 void engine_start(const struct engine_host *host);
-/** engine_stop - remove the adapter; aborts if something of it is left. */
+/** engine_stop - remove the adapter; aborts if it has objects, works or timers. */
 void engine_stop(void);
 
 /**
- * engine_near - peers are near: new packets go in trains, and without an ICRC. The engine cuts them
- * as a device does. False at first.
+ * engine_gso - true: the ICRC of new packets is deferred, and they are GSO super-packets or
+ * coalesced. The engine segments them as a device does. False at first.
  */
-extern bool engine_near;
+extern bool engine_gso;
 
-/** engine_now - nanoseconds of the clock. */
+/** engine_now - time of the clock, ns. */
 __u64 engine_now(void);
 /**
  * engine_pass - move the clock on to the next timer, but not beyond @until, and fire it.
- * @until: time
+ * @until: time, ns
  */
 void engine_pass(__u64 until);
-/** engine_receive - an IP packet arrives at the interface. */
+/** engine_receive - let an IP packet arrive at the interface. */
 void engine_receive(const void *packet, size_t size);
 
-/** engine_counter - a counter of the adapter by its name. False: there is none. */
+/** engine_counter - read a counter of the adapter. Return: false if none has that name. */
 bool engine_counter(const char *name, __u64 *value);
 /** engine_fail_allocation - let the @n-th allocation from now on fail; 0: none. */
 void engine_fail_allocation(unsigned int n);
@@ -82,8 +82,8 @@ int engine_open_xrcd(__u32 *handle);
 int engine_close_xrcd(__u32 handle);
 
 /**
- * struct engine_srq_init - a shared receive queue to make.
- * @pd:      handle; so are @cq and @xrcd, which are 0 for a queue that is not of XRC
+ * struct engine_srq_init - parameters of a new shared receive queue.
+ * @pd:      handle; so are @cq and @xrcd, which are 0 if the queue is not for XRC
  * @user:    the process's name for it
  * @max_wr:  WQEs
  * @max_sge: entries of each
@@ -99,8 +99,8 @@ int engine_create_srq(const struct engine_srq_init *init, __u32 *handle,
 int engine_destroy_srq(__u32 handle);
 
 /**
- * struct engine_qp_init - a queue pair to make.
- * @type:       as verbs number it
+ * struct engine_qp_init - parameters of a new queue pair.
+ * @type:       enum ib_qp_type
  * @pd:         handle, as the next three; 0: none
  * @user:       the process's name for it
  * @signal_all: each request completes with a CQE
@@ -120,7 +120,7 @@ int engine_create_qp(struct engine_qp_init *init, __u32 *handle, __u32 *qpn,
 int engine_modify_qp(const struct ib_uverbs_modify_qp *cmd);
 int engine_query_qp(__u32 handle, struct ib_uverbs_query_qp_resp *resp);
 int engine_destroy_qp(__u32 handle);
-/* The kicks: doorbells are there; receives were posted in Error. */
+/* Kicks: for doorbells; for receives that were posted in Error. */
 int engine_kick_doorbells(void);
 int engine_kick_send(__u32 handle);
 int engine_kick_recv(__u32 handle);

@@ -37,7 +37,7 @@ EngineBench::~EngineBench()
 	the_bench = nullptr;
 }
 
-/* The adapter puts a packet on the wire; the script takes it when it looks. */
+/* Queue a packet that the adapter sends, until the script takes it. */
 void EngineBench::sent(const void *packet, size_t size)
 {
 	const auto *bytes = static_cast<const uint8_t *>(packet);

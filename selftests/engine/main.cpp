@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * main.cpp - pavo-engine: the scripts of the wire tests against the module's own code in this
- * program, with the provider and libibverbs in front of it and a clock that only waits move.
+ * program, through the provider and libibverbs, with a clock that only waits move.
  *
  * Owns: the command line, and the list of scripts that cannot run here.
  */
@@ -16,7 +16,7 @@
 
 namespace {
 
-/* Scripts that ask for what the engine does not have, and what that is. */
+/* Scripts that need a part of the module which the engine does not have. */
 const struct {
 	std::string_view script;
 	const char *why;
@@ -33,7 +33,7 @@ std::string why_not(const std::string &script)
 	return "";
 }
 
-/* Libraries keep what they have allocated at the beginning. */
+/* True if nothing has leaked since the beginning. */
 bool no_leak()
 {
 	return !__lsan_do_recoverable_leak_check();
@@ -52,9 +52,9 @@ int main(int argc, char **argv)
 		app.footer("Prints TAP. Exit status: 0 all passed, 1 something "
 			   "failed, 2 usage, 4 all skipped.");
 		o.declare(app);
-		app.add_flag("--near", engine_near,
-			     "new packets go in trains, which the engine cuts "
-			     "as a device does");
+		app.add_flag("--gso", engine_gso,
+			     "new packets are GSO super-packets, which the "
+			     "engine segments as a device does");
 		app.read(argc, argv);
 		o.setup.device = "engine";
 		o.setup.peer4 = pw::parse_address("10.9.0.2");

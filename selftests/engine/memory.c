@@ -12,8 +12,8 @@
 
 #include "engine.h"
 
-/* An allocation that the module does not zero itself has this in it. */
-#define RUBBISH 0xd5
+/* Byte that fills an allocation which kmalloc() does not zero. */
+#define POISON 0xd5
 
 struct task_struct engine_task;
 struct user_namespace init_user_ns;
@@ -61,7 +61,7 @@ void *kmalloc(size_t size, gfp_t flags)
 	void *memory = engine_alloc(size, flags);
 
 	if (memory)
-		memset(memory, RUBBISH, size);
+		memset(memory, POISON, size);
 	return memory;
 }
 
@@ -77,7 +77,7 @@ void kfree(const void *memory)
 	free((void *)memory);
 }
 
-void engine_free_later(void *memory)
+void engine_free_deferred(void *memory)
 {
 	struct freed *last = malloc(sizeof(*last));
 
@@ -98,7 +98,7 @@ void engine_grace_period(void)
 	}
 }
 
-/* A linear congruential generator: the numbers only have to differ. */
+/* A linear congruential generator: its values only have to differ. */
 static u64 state;
 
 void engine_seed(void)

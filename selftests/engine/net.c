@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * net.c - stands for the module's net/ and the network stack below it: UDP and IP headers, the
- * ICRC, and the checks of the stack on what arrives. Packets are one piece; the wire has no
+ * ICRC, and the checks of the stack on arriving packets. Packets are linear; the wire has no
  * queue, so a sent packet is gone at once.
  */
 #include <linux/in.h>
@@ -32,7 +32,7 @@ static bool is_ip4(const struct in6_addr *address)
 	return !memcmp(address->s6_addr, prefix, sizeof(prefix));
 }
 
-/* The CRC of Ethernet, bit by bit: least significant first, not complemented. */
+/* CRC of Ethernet, bit by bit: least significant first, not complemented. */
 static u32 crc32(u32 crc, const void *bytes, size_t size)
 {
 	const u8 *p = bytes;
@@ -46,7 +46,7 @@ static u32 crc32(u32 crc, const void *bytes, size_t size)
 	return crc;
 }
 
-/* The ICRC of a packet whose data begins with the UDP header, up to @len bytes. */
+/* ICRC of a packet whose data begins with the UDP header, up to @len bytes. */
 static u32 icrc_of(const struct sk_buff *skb, bool ipv6, unsigned int len)
 {
 	const unsigned int from = sizeof(struct udphdr) + PAVO_BTH_LEN;
@@ -60,7 +60,7 @@ static u32 icrc_of(const struct sk_buff *skb, bool ipv6, unsigned int len)
 	return ~crc32(crc, skb->data + from, len - from);
 }
 
-/* The ones' complement sum of the Internet. */
+/* Add bytes to an Internet checksum, before it is folded. */
 static u32 sum_of(u32 sum, const void *bytes, size_t size)
 {
 	const u8 *p = bytes;
@@ -121,7 +121,7 @@ bool pavo_flow_match(const struct pavo_flow *flow, const struct pavo_rx *rx)
 	       ip_hdr(rx->skb)->daddr == flow->saddr.s6_addr32[3];
 }
 
-bool engine_near;
+bool engine_gso;
 
 void pavo_flow_allow_loopback(struct pavo_flow *flow, const void *user)
 {
@@ -162,7 +162,7 @@ bool pavo_budget_in_tick(enum pavo_loop loop, u32 most)
 	return true;
 }
 
-void pavo_budget_add(enum pavo_loop loop, u32 steps)
+void pavo_budget_add(enum pavo_loop loop, u32 rounds)
 {
 }
 
@@ -170,7 +170,7 @@ enum pavo_icrc_defer pavo_flow_icrc_defer(struct pavo_flow *flow,
 					  struct pavo_gso_backoff *backoff,
 					  bool same_host)
 {
-	return engine_near ? PAVO_ICRC_DEFER_ALL : PAVO_ICRC_DEFER_NONE;
+	return engine_gso ? PAVO_ICRC_DEFER_ALL : PAVO_ICRC_DEFER_NONE;
 }
 
 bool pavo_flow_attaches(struct pavo_flow *flow)
@@ -178,7 +178,7 @@ bool pavo_flow_attaches(struct pavo_flow *flow)
 	return true;
 }
 
-/* The peer is a script: no queue pair of this machine. */
+/* The peer is a script, not a queue pair of this host. */
 void pavo_pair_enter(struct pavo_qp *qp)
 {
 }
@@ -342,21 +342,21 @@ int pavo_tx_send(const struct pavo_stats *stats, struct pavo_flow *flow,
 	return err ? err : pavo_tx_send_finished(stats, flow, skb);
 }
 
-/* Send packet @i of a train, cut from it as a device needs it. */
-static int send_cut(const struct pavo_stats *stats, struct pavo_flow *flow,
-		    const struct sk_buff *train, const struct pavo_pkt *pkt,
-		    unsigned int unit, u32 i)
+/* Send packet @i of a GSO super-packet, segmented as for a device. */
+static int send_segment(const struct pavo_stats *stats, struct pavo_flow *flow,
+			const struct sk_buff *super, const struct pavo_pkt *pkt,
+			unsigned int unit, u32 i)
 {
 	const unsigned int from = pavo_op_info(pkt->opcode)->hdr_len + i * unit;
 	const bool last = i + 1 == pkt->npkts;
-	const unsigned int len = last ? train->len - from : unit;
+	const unsigned int len = last ? super->len - from : unit;
 	u8 hdr[PAVO_MAX_HDR_LEN];
 	struct sk_buff *skb;
 
 	skb = alloc_with(stats, flow, hdr, pavo_gso_segment_head(hdr, pkt, i));
 	if (!skb)
 		return -ENOBUFS;
-	memcpy(skb_put(skb, len), train->data + from, len);
+	memcpy(skb_put(skb, len), super->data + from, len);
 	return pavo_tx_send(stats, flow, skb, last ? pkt->pad : 0);
 }
 
@@ -368,14 +368,14 @@ int pavo_tx_send_deferred(const struct pavo_stats *stats,
 	int err = 0;
 	u32 i;
 
-	ENGINE_MUST(engine_near);
+	ENGINE_MUST(engine_gso);
 	for (i = 0; i < pkt->npkts && !err; i++)
-		err = send_cut(stats, flow, skb, pkt, unit, i);
+		err = send_segment(stats, flow, skb, pkt, unit, i);
 	kfree_skb(skb);
 	return err;
 }
 
-/* The engine's interface takes the packets of a bundle one by one. */
+/* The engine's interface sends coalesced packets one by one. */
 bool pavo_coalesced_allowed(u8 opcode)
 {
 	const struct pavo_op_info *info = pavo_op_info(opcode);
@@ -388,7 +388,7 @@ bool pavo_coalesced_allowed(u8 opcode)
 int pavo_coalesced_begin(const struct pavo_stats *stats, struct pavo_flow *flow,
 			 struct pavo_coalesced *coalesced, unsigned int bytes)
 {
-	ENGINE_MUST(engine_near);
+	ENGINE_MUST(engine_gso);
 	ENGINE_MUST(bytes <= PAVO_COALESCED_BYTES);
 	coalesced->count = 0;
 	coalesced->skb = pavo_tx_alloc(stats, flow, NULL, bytes);
@@ -427,7 +427,7 @@ bool pavo_rx_next(struct pavo_rx *rx)
 	return false;
 }
 
-/* No train arrives here. */
+/* No super-packet arrives at the engine. */
 void pavo_rx_skip(struct pavo_rx *rx, u32 psn)
 {
 }
@@ -544,7 +544,7 @@ struct datagram {
 	u32 sum; /* of the pseudo header, without the length */
 };
 
-/* The checks of IP. False: the stack drops the packet. */
+/* Make the checks of IP. Return: false if the stack drops the packet. */
 static bool find_udp(struct datagram *d, const u8 *packet, size_t size)
 {
 	struct ipv6hdr ip6;
@@ -577,7 +577,7 @@ static bool find_udp(struct datagram *d, const u8 *packet, size_t size)
 	return d->left <= size - head;
 }
 
-/* The checks of UDP: length, port, and the checksum if there is one. */
+/* Make the checks of UDP: length, port, and the checksum if there is one. Return: likewise. */
 static bool udp_ok(struct datagram *d)
 {
 	struct udphdr udp;

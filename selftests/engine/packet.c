@@ -6,22 +6,22 @@
 
 const struct skb_shared_info engine_no_frags;
 
-struct sk_buff *engine_skb(unsigned int front, unsigned int behind)
+struct sk_buff *engine_skb(unsigned int headroom, unsigned int tailroom)
 {
 	struct sk_buff *skb = engine_alloc(sizeof(*skb), GFP_ATOMIC);
 
 	if (!skb)
 		return NULL;
-	skb->buffer =
-		engine_alloc(sizeof(*skb->buffer) + front + behind, GFP_ATOMIC);
+	skb->buffer = engine_alloc(sizeof(*skb->buffer) + headroom + tailroom,
+				   GFP_ATOMIC);
 	if (!skb->buffer) {
 		kfree(skb);
 		return NULL;
 	}
 	refcount_set(&skb->buffer->users, 1);
 	INIT_LIST_HEAD(&skb->list);
-	skb->data = skb->buffer->bytes + front;
-	skb->room = behind;
+	skb->data = skb->buffer->bytes + headroom;
+	skb->tailroom = tailroom;
 	return skb;
 }
 
@@ -29,9 +29,9 @@ void *skb_put(struct sk_buff *skb, unsigned int len)
 {
 	u8 *end = skb->data + skb->len;
 
-	ENGINE_MUST(len <= skb->room);
+	ENGINE_MUST(len <= skb->tailroom);
 	skb->len += len;
-	skb->room -= len;
+	skb->tailroom -= len;
 	return end;
 }
 
@@ -71,7 +71,7 @@ void skb_put_zero(struct sk_buff *skb, unsigned int len)
 
 void skb_trim(struct sk_buff *skb, unsigned int len)
 {
-	skb->room += skb->len - len;
+	skb->tailroom += skb->len - len;
 	skb->len = len;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * runtime.h - what the C files of the engine share: the caller's functions, and what brings the
- * engine to rest.
+ * runtime.h - shared by the C files of the engine: the caller's functions, and those that bring
+ * the engine to rest.
  */
 #ifndef PAVO_ENGINE_RUNTIME_H
 #define PAVO_ENGINE_RUNTIME_H
@@ -14,7 +14,7 @@ extern const struct engine_host *engine_host;
 /* The adapter; NULL before engine_start(). */
 extern struct pavo_dev *engine_dev;
 
-/* memory.c, clock.c: random numbers and time begin anew. */
+/* memory.c, clock.c: reset the random generator and the clock. */
 void engine_seed(void);
 void engine_reset_clock(void);
 
@@ -24,7 +24,7 @@ void engine_close_management(void);
 
 /* clock.c: run works until there are none, then end the grace period. */
 void engine_settle(void);
-/* clock.c: nothing is queued, and no lock or section is left. */
+/* clock.c: abort if a work or timer is queued, or a lock or RCU section is held. */
 void engine_check_rest(void);
 
 #endif /* PAVO_ENGINE_RUNTIME_H */

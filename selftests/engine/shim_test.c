@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * shim_test.c - what the engine promises of itself: misuse of locks and RCU ends the program,
- * timers and works run in order, tables know reserved numbers, and each allocation of a queue
- * pair may fail without a trace. Prints TAP.
+ * shim_test.c - test of the engine itself: misuse of locks and RCU ends the program,
+ * timers and works run in order, tables have reserved indices, and each allocation of a queue
+ * pair may fail without a leak. Prints TAP.
  */
 #include <linux/hrtimer.h>
 #include <linux/list.h>
@@ -71,7 +71,7 @@ static void use_freed(void)
 {
 	struct ib_pd *pd = kzalloc(sizeof(*pd), GFP_KERNEL);
 
-	engine_free_later(pd);
+	engine_free_deferred(pd);
 	pd->res.id = 1;
 	engine_grace_period();
 	pd->res.id = 2;
@@ -92,7 +92,7 @@ static void put_too_much(void)
 	skb_put(engine_skb(8, 8), 9);
 }
 
-/* Does it end the process, and not by returning? */
+/* True if it ends the process with a signal. */
 static bool ends(void (*misuse)(void))
 {
 	int status;
@@ -101,7 +101,7 @@ static bool ends(void (*misuse)(void))
 	fflush(stdout);
 	child = fork();
 	if (!child) {
-		/* Its messages are not of interest. */
+		/* Suppress its messages. */
 		fclose(stderr);
 		close(2);
 		misuse();
@@ -155,7 +155,7 @@ static enum hrtimer_restart early(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
-static enum hrtimer_restart late(struct hrtimer *timer)
+static enum hrtimer_restart second_timer(struct hrtimer *timer)
 {
 	note('l');
 	return HRTIMER_NORESTART;
@@ -169,8 +169,8 @@ static bool runs_in_order(void)
 	INIT_WORK(&first, first_work);
 	INIT_WORK(&second, second_work);
 	hrtimer_setup(&at_5, early, CLOCK_MONOTONIC, 0);
-	hrtimer_setup(&at_7, late, CLOCK_MONOTONIC, 0);
-	hrtimer_setup(&at_9, late, CLOCK_MONOTONIC, 0);
+	hrtimer_setup(&at_7, second_timer, CLOCK_MONOTONIC, 0);
+	hrtimer_setup(&at_9, second_timer, CLOCK_MONOTONIC, 0);
 	hrtimer_start(&at_9, 9, HRTIMER_MODE_REL_SOFT);
 	hrtimer_start(&at_7, begin + 7, HRTIMER_MODE_ABS_SOFT);
 	hrtimer_start(&at_5, 5, HRTIMER_MODE_REL_SOFT);
@@ -238,7 +238,7 @@ static void event(int type, __u64 user)
 {
 }
 
-/* To RTS, as far as it goes. */
+/* Move the QP to RTS; stop at the first error. */
 static int connect_qp(u32 qp)
 {
 	struct ib_uverbs_modify_qp cmd = {
@@ -288,7 +288,7 @@ static int make_qp(u32 pd, u32 cq)
 	return err;
 }
 
-/* A process with a region, a CQ and a connected QP; all is given back, however far it came. */
+/* Make a region, a CQ and a connected QP, stop at the first error, and destroy all. */
 static int live(void)
 {
 	static char memory[100];
@@ -354,7 +354,7 @@ int main(void)
 		{"misuse of locks, RCU and packets ends the program",
 		 misuse_ends},
 		{"timers and works run in order, by the clock", runs_in_order},
-		{"a table knows reserved numbers", table_reserves},
+		{"a table has reserved indices", table_reserves},
 		{"each allocation of a queue pair may fail, and nothing is left",
 		 allocations_fail},
 	};

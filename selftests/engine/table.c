@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * table.c - tables by number (xarray.h) of the engine. They are small.
+ * table.c - the engine's xarray (xarray.h), for small tables.
  */
 #include <linux/xarray.h>
 
-/* Stands in a pair whose number is only reserved. */
+/* Entry of a reserved index. */
 static char reserved;
 
 void xa_init_flags(struct xarray *xa, unsigned int flags)
@@ -40,23 +40,23 @@ void *xa_load(struct xarray *xa, unsigned long index)
 	return pair ? seen(pair->entry) : NULL;
 }
 
-/* False: no memory. */
-static bool make_room(struct xarray *xa)
+/* Have space for one more pair. Return: 0 or -ENOMEM. */
+static int reserve_pair(struct xarray *xa)
 {
-	unsigned int room = xa->room ? 2 * xa->room : 8;
+	unsigned int size = xa->size ? 2 * xa->size : 8;
 	struct engine_pair *pairs;
 
-	if (xa->count < xa->room)
-		return true;
-	pairs = engine_alloc(room * sizeof(*pairs), GFP_ATOMIC);
+	if (xa->count < xa->size)
+		return 0;
+	pairs = engine_alloc(size * sizeof(*pairs), GFP_ATOMIC);
 	if (!pairs)
-		return false;
+		return -ENOMEM;
 	if (xa->count)
 		memcpy(pairs, xa->pairs, xa->count * sizeof(*pairs));
 	kfree(xa->pairs);
 	xa->pairs = pairs;
-	xa->room = room;
-	return true;
+	xa->size = size;
+	return 0;
 }
 
 void *__xa_store(struct xarray *xa, unsigned long index, void *entry,
@@ -67,7 +67,7 @@ void *__xa_store(struct xarray *xa, unsigned long index, void *entry,
 
 	ENGINE_MUST(xa->xa_lock.held);
 	if (!pair) {
-		if (!make_room(xa))
+		if (reserve_pair(xa))
 			return ERR_PTR(-ENOMEM);
 		pair = &xa->pairs[xa->count++];
 		*pair = (struct engine_pair){index, NULL};

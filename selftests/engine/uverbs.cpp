@@ -119,7 +119,7 @@ Uverbs::~Uverbs()
 	kernel_.handler = nullptr;
 	kernel_.on_write = nullptr;
 	the_uverbs = nullptr;
-	/* The others were libibverbs' to close. */
+	/* libibverbs closes the other ends. */
 	for (auto &[fd, events] : channels_)
 		close(events.write_end());
 	close(async_.write_end());
@@ -215,7 +215,7 @@ int Uverbs::create_srq(fake::Call &call)
 	return 0;
 }
 
-/* There is one interface, so its number says nothing. */
+/* There is one interface, so its index is not compared. */
 int Uverbs::query_gids(fake::Call &call)
 {
 	ib_uverbs_gid_entry entries[ENGINE_ADDRESSES] = {};
@@ -255,7 +255,7 @@ int Uverbs::query_port(fake::Call &call)
 	return 0;
 }
 
-/* Destroying an object tells libibverbs how many of its events were read. */
+/* Destroy an object, and report to libibverbs how many of its events were read. */
 int Uverbs::destroy(fake::Call &call)
 {
 	/* Every such method names the object first. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * uverbs.h - libibverbs' commands (fake_uverbs.h) as system calls of the engine: what the uverbs
- * device of a kernel is to a module.
+ * uverbs.h - libibverbs' commands (fake_uverbs.h) as system calls of the engine, in place of the
+ * uverbs device of a kernel.
  *
  * Owns: the pipes from which libibverbs reads events. Used by: engine_bench.cpp. One in a process.
  */
@@ -15,7 +15,7 @@
 
 namespace engine {
 
-/* A file of events, and how many of them each object of the process has brought. */
+/* A file of events, and how many of them each object of the process has caused. */
 class Events {
 public:
 	Events();
@@ -23,7 +23,7 @@ public:
 	int read_end() const { return ends_[0]; }
 	int write_end() const { return ends_[1]; }
 	template <class Event> void add(uint64_t user, const Event &event);
-	/* The object ends: drops its events that were not read. How many were read. */
+	/* End an object: drop its events that were not read. Return: how many were read. */
 	template <class Event> uint32_t end(uint64_t user, __u64 Event::*name);
 
 private:
@@ -36,13 +36,13 @@ public:
 	explicit Uverbs(fake::Kernel &kernel);
 	~Uverbs();
 
-	/* Functions for the engine; they find this object by themselves. */
+	/* Functions that the engine calls; they use the one object of this class. */
 	static void *share(size_t size, __u64 *offset);
 	static void completed(int channel, __u64 user);
 	static void happened(int type, __u64 user);
 
 private:
-	/* Of a CQ: to whom its events go. */
+	/* Of a CQ: the destination of its events. */
 	struct Queue {
 		uint64_t user;
 		int channel;

@@ -6,6 +6,7 @@
  */
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <deque>
 #include <optional>
 #include <vector>
@@ -57,7 +58,7 @@ TEST(Queue, KeepsWhatItIsGiven)
 {
 	Queue queue(4);
 
-	ASSERT_TRUE(pavo_mq_produce(&queue.mq, 0xfffffffe, 0xabcdef, 77));
+	ASSERT_EQ(pavo_mq_produce(&queue.mq, 0xfffffffe, 0xabcdef, 77), 0);
 	const pavo_mq_entry *entry = pavo_mq_oldest(&queue.mq);
 
 	ASSERT_NE(entry, nullptr);
@@ -74,16 +75,17 @@ TEST(Queue, TakesAsManyAsItHasEntriesAndNoMore)
 			Queue queue(count, counter);
 
 			for (uint32_t i = 0; i < count; i++)
-				ASSERT_TRUE(
-					pavo_mq_produce(&queue.mq, i, i, 1));
-			ASSERT_FALSE(pavo_mq_produce(&queue.mq, 999, 999, 1));
+				ASSERT_EQ(pavo_mq_produce(&queue.mq, i, i, 1),
+					  0);
+			ASSERT_EQ(pavo_mq_produce(&queue.mq, 999, 999, 1),
+				  -ENOSPC);
 			/* The refused one has overwritten nothing. */
 			for (uint32_t i = 0; i < count; i++) {
 				ASSERT_EQ(oldest(queue.mq), i);
 				pavo_mq_release(&queue.mq, i + 1);
 			}
 			EXPECT_EQ(oldest(queue.mq), std::nullopt);
-			EXPECT_TRUE(pavo_mq_produce(&queue.mq, 5, count, 1));
+			EXPECT_EQ(pavo_mq_produce(&queue.mq, 5, count, 1), 0);
 		}
 	}
 }
@@ -204,7 +206,7 @@ struct Outstanding {
 private:
 	Outstanding &add(Queue &queue, uint32_t npkts)
 	{
-		EXPECT_TRUE(pavo_mq_produce(&queue.mq, 0, sent, npkts));
+		EXPECT_EQ(pavo_mq_produce(&queue.mq, 0, sent, npkts), 0);
 		sent = pavo_psn_add(sent, static_cast<int>(npkts));
 		return *this;
 	}
@@ -415,7 +417,7 @@ struct Pair {
 	{
 		Queue &queue = read ? reads : sends;
 
-		if (pavo_mq_produce(&queue.mq, 0, wire(model.sent), npkts))
+		if (!pavo_mq_produce(&queue.mq, 0, wire(model.sent), npkts))
 			model.produce(read, npkts);
 		else
 			ASSERT_EQ(queue.mq.tail - queue.mq.head, 16u);

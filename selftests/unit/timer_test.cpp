@@ -2,6 +2,7 @@
 /* timer_test.cpp - Loss and RNR timer: events in, expiry and counts out. */
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <cstring>
 
 #include "random.h"
@@ -49,18 +50,18 @@ TEST(Timer, IsPutOffSoOftenWithoutProgress)
 	uint64_t at = now;
 
 	pavo_timer_set(&t, at);
-	ASSERT_TRUE(pavo_timer_retry(&t, at));
+	ASSERT_EQ(pavo_timer_retry(&t, at), 0);
 	for (int round = 0; round < 2; round++) {
 		for (int i = 0; i < PAVO_PUT_OFF_MAX; i++) {
 			at = pavo_timer_next(&t);
-			ASSERT_TRUE(pavo_timer_put_off(&t, at)) << i;
+			ASSERT_EQ(pavo_timer_put_off(&t, at), 0) << i;
 			ASSERT_EQ(pavo_timer_next(&t), at + timeout);
 		}
-		ASSERT_FALSE(pavo_timer_put_off(&t, at));
+		ASSERT_EQ(pavo_timer_put_off(&t, at), -ETIMEDOUT);
 		/* No attempt was counted, and none brings more patience. */
 		ASSERT_EQ(t.retries, t.retry_limit - 1 + round);
-		ASSERT_TRUE(pavo_timer_retry(&t, at));
-		ASSERT_FALSE(pavo_timer_put_off(&t, at));
+		ASSERT_EQ(pavo_timer_retry(&t, at), 0);
+		ASSERT_EQ(pavo_timer_put_off(&t, at), -ETIMEDOUT);
 		pavo_timer_restart(&t, at);
 	}
 }
@@ -112,7 +113,7 @@ TEST(Timer, StopLeavesTheRnrDelayAlone)
 {
 	pavo_timer_state t = timer();
 
-	ASSERT_TRUE(pavo_timer_rnr(&t, now, 10000));
+	ASSERT_EQ(pavo_timer_rnr(&t, now, 10000), 0);
 	pavo_timer_stop(&t);
 	EXPECT_EQ(pavo_timer_next(&t), now + 10000);
 }
@@ -125,7 +126,7 @@ TEST(Timer, TimeoutZeroNeverRuns)
 	EXPECT_EQ(pavo_timer_next(&t), 0u);
 	pavo_timer_restart(&t, now);
 	EXPECT_EQ(pavo_timer_next(&t), 0u);
-	EXPECT_TRUE(pavo_timer_retry(&t, now));
+	EXPECT_EQ(pavo_timer_retry(&t, now), 0);
 	EXPECT_EQ(pavo_timer_next(&t), 0u);
 	EXPECT_FALSE(pavo_timer_loss_expired(&t, ~0ull));
 }
@@ -140,15 +141,15 @@ TEST(Timer, RetriesAreCountedDown)
 		for (int i = 0; i < limit; i++) {
 			at = pavo_timer_next(&t);
 			ASSERT_TRUE(pavo_timer_loss_expired(&t, at));
-			ASSERT_TRUE(pavo_timer_retry(&t, at));
+			ASSERT_EQ(pavo_timer_retry(&t, at), 0);
 			ASSERT_FALSE(pavo_timer_loss_expired(&t, at));
 			ASSERT_EQ(pavo_timer_next(&t), at + wait_after(i + 1));
 		}
 		at = pavo_timer_next(&t);
 		ASSERT_TRUE(pavo_timer_loss_expired(&t, at));
-		EXPECT_FALSE(pavo_timer_retry(&t, at)) << int(limit);
+		EXPECT_EQ(pavo_timer_retry(&t, at), -ETIMEDOUT) << int(limit);
 		/* Used up is used up. */
-		EXPECT_FALSE(pavo_timer_retry(&t, at)) << int(limit);
+		EXPECT_EQ(pavo_timer_retry(&t, at), -ETIMEDOUT) << int(limit);
 	}
 }
 
@@ -159,16 +160,16 @@ TEST(Timer, APeerThatNeverAnsweredIsNotWaitedForLonger)
 
 	pavo_timer_set(&t, now);
 	for (uint64_t i = 1; i <= 7; i++) {
-		ASSERT_TRUE(pavo_timer_retry(&t, now + i * timeout));
+		ASSERT_EQ(pavo_timer_retry(&t, now + i * timeout), 0);
 		ASSERT_EQ(pavo_timer_next(&t), now + (i + 1) * timeout);
 	}
-	EXPECT_FALSE(pavo_timer_retry(&t, now + 8 * timeout));
+	EXPECT_EQ(pavo_timer_retry(&t, now + 8 * timeout), -ETIMEDOUT);
 
 	/* Once it answered it may be slow, for the rest of the connection. */
 	pavo_timer_restart(&t, now);
 	pavo_timer_answered(&t);
 	for (int i = 1; i <= 7; i++) {
-		ASSERT_TRUE(pavo_timer_retry(&t, now));
+		ASSERT_EQ(pavo_timer_retry(&t, now), 0);
 		ASSERT_EQ(pavo_timer_next(&t), now + wait_after(i));
 	}
 }
@@ -182,7 +183,7 @@ TEST(Timer, RepeatedRnrNaksAreWaitedForLonger)
 
 	for (int round = 0; round < 3; round++) {
 		for (uint64_t wait : waits) {
-			ASSERT_TRUE(pavo_timer_rnr(&t, now, asked));
+			ASSERT_EQ(pavo_timer_rnr(&t, now, asked), 0);
 			ASSERT_EQ(pavo_timer_next(&t), now + wait);
 		}
 		/* Progress begins anew. */
@@ -190,7 +191,7 @@ TEST(Timer, RepeatedRnrNaksAreWaitedForLonger)
 	}
 	/* The wait that the peer asks for is the least, however long. */
 	for (int i = 0; i < 300; i++) {
-		ASSERT_TRUE(pavo_timer_rnr(&t, now, 655360000));
+		ASSERT_EQ(pavo_timer_rnr(&t, now, 655360000), 0);
 		ASSERT_EQ(pavo_timer_next(&t), now + 655360000);
 	}
 }
@@ -203,12 +204,12 @@ TEST(Timer, ProgressReloadsValueAndCounts)
 	for (int round = 0; round < 10; round++) {
 		uint64_t at = now + 100u * static_cast<uint64_t>(round);
 
-		ASSERT_TRUE(pavo_timer_retry(&t, at));
-		ASSERT_TRUE(pavo_timer_retry(&t, at));
-		ASSERT_FALSE(pavo_timer_retry(&t, at));
-		ASSERT_TRUE(pavo_timer_rnr(&t, at, 1));
-		ASSERT_TRUE(pavo_timer_rnr(&t, at, 1));
-		ASSERT_FALSE(pavo_timer_rnr(&t, at, 1));
+		ASSERT_EQ(pavo_timer_retry(&t, at), 0);
+		ASSERT_EQ(pavo_timer_retry(&t, at), 0);
+		ASSERT_EQ(pavo_timer_retry(&t, at), -ETIMEDOUT);
+		ASSERT_EQ(pavo_timer_rnr(&t, at, 1), 0);
+		ASSERT_EQ(pavo_timer_rnr(&t, at, 1), 0);
+		ASSERT_EQ(pavo_timer_rnr(&t, at, 1), -ETIMEDOUT);
 		ASSERT_TRUE(pavo_timer_rnr_expired(&t, at + 1));
 		pavo_timer_restart(&t, at + 50);
 		ASSERT_EQ(pavo_timer_next(&t), at + 50 + timeout);
@@ -220,7 +221,7 @@ TEST(Timer, RnrDelayIsWaitedForOnce)
 	pavo_timer_state t = timer();
 
 	pavo_timer_set(&t, now);
-	ASSERT_TRUE(pavo_timer_rnr(&t, now, 655360000));
+	ASSERT_EQ(pavo_timer_rnr(&t, now, 655360000), 0);
 	/* The loss timer rests: nothing is on its way. */
 	EXPECT_FALSE(pavo_timer_loss_expired(&t, ~0ull));
 	EXPECT_EQ(pavo_timer_next(&t), now + 655360000);
@@ -235,7 +236,7 @@ TEST(Timer, ProgressEndsTheRnrDelay)
 {
 	pavo_timer_state t = timer();
 
-	ASSERT_TRUE(pavo_timer_rnr(&t, now, 655360000));
+	ASSERT_EQ(pavo_timer_rnr(&t, now, 655360000), 0);
 	pavo_timer_restart(&t, now + 10);
 	EXPECT_EQ(pavo_timer_next(&t), now + 10 + timeout);
 	EXPECT_FALSE(pavo_timer_rnr_expired(&t, ~0ull));
@@ -266,12 +267,12 @@ TEST(Timer, WhoTellsSomethingAgainIsThere)
 	EXPECT_EQ(pavo_timer_next(&t), now + 5000 + timeout);
 	/* No retry was taken, but those that were are remembered. */
 	EXPECT_EQ(t.retries, 7);
-	ASSERT_TRUE(pavo_timer_retry(&t, now));
-	ASSERT_TRUE(pavo_timer_retry(&t, now));
+	ASSERT_EQ(pavo_timer_retry(&t, now), 0);
+	ASSERT_EQ(pavo_timer_retry(&t, now), 0);
 	pavo_timer_gap_repeated(&t, now + 9000);
 	EXPECT_EQ(pavo_timer_next(&t), now + 9000 + 2 * timeout);
 	/* In the delay nothing is on its way that could be lost. */
-	ASSERT_TRUE(pavo_timer_rnr(&t, now, 10));
+	ASSERT_EQ(pavo_timer_rnr(&t, now, 10), 0);
 	pavo_timer_gap_repeated(&t, now + 5);
 	EXPECT_EQ(pavo_timer_next(&t), now + 10);
 	EXPECT_FALSE(pavo_timer_loss_expired(&t, ~0ull));
@@ -283,8 +284,9 @@ TEST(Timer, RnrRetriesAreCountedDown)
 		pavo_timer_state t = timer(timeout, 7, limit);
 
 		for (int i = 0; i < limit; i++)
-			ASSERT_TRUE(pavo_timer_rnr(&t, now, 10));
-		EXPECT_FALSE(pavo_timer_rnr(&t, now, 10)) << int(limit);
+			ASSERT_EQ(pavo_timer_rnr(&t, now, 10), 0);
+		EXPECT_EQ(pavo_timer_rnr(&t, now, 10), -ETIMEDOUT)
+			<< int(limit);
 	}
 }
 
@@ -293,7 +295,7 @@ TEST(Timer, SevenRnrRetriesAreForEver)
 	pavo_timer_state t = timer(timeout, 7, PAVO_RNR_RETRY_INFINITE);
 
 	for (uint64_t i = 0; i < 1000; i++) {
-		ASSERT_TRUE(pavo_timer_rnr(&t, now + i, 10000000));
+		ASSERT_EQ(pavo_timer_rnr(&t, now + i, 10000000), 0);
 		ASSERT_EQ(pavo_timer_next(&t), now + i + 10000000);
 	}
 }
@@ -304,31 +306,31 @@ TEST(Timer, SevenLossRetriesAreSeven)
 	pavo_timer_state t = timer(timeout, 7, 7);
 
 	for (int i = 0; i < 7; i++)
-		ASSERT_TRUE(pavo_timer_retry(&t, now));
-	EXPECT_FALSE(pavo_timer_retry(&t, now));
+		ASSERT_EQ(pavo_timer_retry(&t, now), 0);
+	EXPECT_EQ(pavo_timer_retry(&t, now), -ETIMEDOUT);
 }
 
 TEST(Timer, LossAndRnrRetriesAreCountedApart)
 {
 	pavo_timer_state t = timer(timeout, 1, 1);
 
-	ASSERT_TRUE(pavo_timer_retry(&t, now));
-	EXPECT_TRUE(pavo_timer_rnr(&t, now, 10));
-	EXPECT_FALSE(pavo_timer_rnr(&t, now, 10));
-	EXPECT_FALSE(pavo_timer_retry(&t, now));
+	ASSERT_EQ(pavo_timer_retry(&t, now), 0);
+	EXPECT_EQ(pavo_timer_rnr(&t, now, 10), 0);
+	EXPECT_EQ(pavo_timer_rnr(&t, now, 10), -ETIMEDOUT);
+	EXPECT_EQ(pavo_timer_retry(&t, now), -ETIMEDOUT);
 }
 
 TEST(Timer, NextIsTheNearerDeadline)
 {
 	pavo_timer_state t = timer();
 
-	ASSERT_TRUE(pavo_timer_rnr(&t, now, 5000));
+	ASSERT_EQ(pavo_timer_rnr(&t, now, 5000), 0);
 	pavo_timer_set(&t, now);
 	EXPECT_EQ(pavo_timer_next(&t), now + 5000);
 	ASSERT_TRUE(pavo_timer_rnr_expired(&t, now + 5000));
 	EXPECT_EQ(pavo_timer_next(&t), now + timeout);
 
-	ASSERT_TRUE(pavo_timer_rnr(&t, now, 2 * timeout));
+	ASSERT_EQ(pavo_timer_rnr(&t, now, 2 * timeout), 0);
 	pavo_timer_set(&t, now);
 	EXPECT_EQ(pavo_timer_next(&t), now + timeout);
 }
@@ -339,7 +341,7 @@ TEST(Timer, OnlyTheLossTimerMayBeLate)
 	pavo_timer_state t = timer(16 * slack);
 
 	EXPECT_EQ(pavo_timer_slack(&t), 0u);
-	ASSERT_TRUE(pavo_timer_rnr(&t, now, 5000));
+	ASSERT_EQ(pavo_timer_rnr(&t, now, 5000), 0);
 	pavo_timer_set(&t, now);
 	EXPECT_EQ(pavo_timer_slack(&t), 0u);
 	ASSERT_TRUE(pavo_timer_rnr_expired(&t, now + 5000));
@@ -383,7 +385,7 @@ TEST(Timer, GivesUpAfterTheLimitAndNotBefore)
 			}
 			at = deadline;
 			ASSERT_TRUE(pavo_timer_loss_expired(&t, at));
-			alive = pavo_timer_retry(&t, at);
+			alive = !pavo_timer_retry(&t, at);
 			ASSERT_EQ(alive, ++lost <= limit);
 		}
 		gave_up += !alive;

@@ -28,7 +28,7 @@ struct hrtimer {
 
 u64 ktime_get_ns(void);
 void hrtimer_start(struct hrtimer *timer, ktime_t time, enum hrtimer_mode mode);
-/* The clock stops at every timer, so none is late. */
+/* The clock stops at every timer, so none is delayed. */
 #define hrtimer_start_range_ns(timer, time, slack, mode) \
 	((void)(slack), hrtimer_start(timer, time, mode))
 void hrtimer_cancel(struct hrtimer *timer);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* random.h - numbers that are the same in each run. */
+/* random.h - pseudo-random numbers, the same in each run. */
 #ifndef PAVO_ENGINE_LINUX_RANDOM_H
 #define PAVO_ENGINE_LINUX_RANDOM_H
 

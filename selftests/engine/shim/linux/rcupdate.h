@@ -16,8 +16,8 @@ struct rcu_head {
 /* Sections that are open. */
 extern int engine_reading;
 
-void engine_free_later(void *memory);
-/* The grace period of all that was given to engine_free_later() is over. */
+void engine_free_deferred(void *memory);
+/* End the grace period of all memory that was passed to engine_free_deferred(). */
 void engine_grace_period(void);
 
 #define rcu_read_lock() ((void)engine_reading++)
@@ -49,7 +49,7 @@ void engine_grace_period(void);
 		_was;                          \
 	})
 
-#define kfree_rcu(p, member) engine_free_later(p)
+#define kfree_rcu(p, member) engine_free_deferred(p)
 
 static inline void synchronize_rcu_expedited(void)
 {

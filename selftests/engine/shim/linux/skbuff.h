@@ -26,7 +26,7 @@ struct sk_buff {
 	u8 *network_header;
 	u8 *data;
 	unsigned int len;
-	unsigned int room; /* bytes behind the packet */
+	unsigned int tailroom; /* free bytes behind the packet */
 };
 
 struct sk_buff_head {
@@ -55,8 +55,8 @@ extern const struct skb_shared_info engine_no_frags;
 #define skb_network_header(skb) ((skb)->network_header)
 #define skb_dst_drop(skb) ((void)(skb))
 
-/* A packet of no bytes, with room in front and behind; NULL without memory. */
-struct sk_buff *engine_skb(unsigned int front, unsigned int behind);
+/* Make a packet of no bytes; NULL without memory. */
+struct sk_buff *engine_skb(unsigned int headroom, unsigned int tailroom);
 struct sk_buff *skb_clone(struct sk_buff *skb, gfp_t flags);
 bool skb_cloned(const struct sk_buff *skb);
 void kfree_skb(struct sk_buff *skb);

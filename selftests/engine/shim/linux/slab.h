@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * slab.h - memory of the heap, so that the sanitizer sees misuse and leaks. An allocation can be
- * told to fail (engine.h).
+ * slab.h - memory of the heap, so that the sanitizer sees misuse and leaks. A test can let an
+ * allocation fail (engine.h).
  */
 #ifndef PAVO_ENGINE_LINUX_SLAB_H
 #define PAVO_ENGINE_LINUX_SLAB_H
@@ -20,7 +20,7 @@ void *engine_alloc(size_t size, gfp_t flags);
 void kfree(const void *memory);
 
 #define kzalloc(size, flags) engine_alloc(size, flags)
-/* Not zeroed by the kernel: filled with rubbish. */
+/* Not zeroed by the kernel: filled with a pattern. */
 void *kmalloc(size_t size, gfp_t flags);
 void *kmemdup(const void *from, size_t size, gfp_t flags);
 

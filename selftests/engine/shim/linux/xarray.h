@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * xarray.h - tables by number: an array of pairs, searched from the front. A number may be
- * reserved, which is an entry that look-ups do not find.
+ * xarray.h - an array of pairs of index and entry, searched from the first on. An index may be
+ * reserved: look-ups do not find its entry.
  */
 #ifndef PAVO_ENGINE_LINUX_XARRAY_H
 #define PAVO_ENGINE_LINUX_XARRAY_H
@@ -19,7 +19,7 @@ struct xarray {
 	spinlock_t xa_lock;
 	struct engine_pair *pairs;
 	unsigned int count;
-	unsigned int room;
+	unsigned int size;
 };
 
 struct xa_limit {
@@ -39,7 +39,7 @@ struct xa_state {
 
 void xa_init_flags(struct xarray *xa, unsigned int flags);
 void xa_destroy(struct xarray *xa);
-/* These take the lock, but __xa_store() and __xa_erase(), which find it taken. */
+/* These take the lock, except __xa_store() and __xa_erase(), whose caller holds it. */
 void *xa_load(struct xarray *xa, unsigned long index);
 int xa_insert(struct xarray *xa, unsigned long index, void *entry, gfp_t flags);
 void *xa_store(struct xarray *xa, unsigned long index, void *entry,
@@ -53,7 +53,7 @@ int xa_alloc_cyclic_bh(struct xarray *xa, u32 *index, void *entry,
 /* The first entry, reserved or not. */
 void *xas_find(struct xa_state *state, unsigned long last);
 
-/* A number as an entry. */
+/* An integer as an entry. */
 static inline void *xa_mk_value(unsigned long value)
 {
 	return (void *)(value << 1 | 1);

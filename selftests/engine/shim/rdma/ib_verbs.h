@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * ib_verbs.h - of rdma core what the module's files use: objects with the fields that they look
- * at, and numbers, which are those of the verbs in user space.
+ * ib_verbs.h - the part of rdma core that the module's files use: objects with the fields that
+ * they read, and constants, which are those of the verbs in user space.
  */
 #ifndef PAVO_ENGINE_RDMA_IB_VERBS_H
 #define PAVO_ENGINE_RDMA_IB_VERBS_H
@@ -231,7 +231,7 @@ struct ib_device {
 	char name[16];
 };
 
-/* An object of a process has one; the engine only looks whether it is there. */
+/* An object of a process has one; the module only checks whether it is set. */
 struct ib_uobject {
 	int unused;
 };
