@@ -102,8 +102,8 @@ static u32 copy_transfer(struct pavo_direct *window, const struct transfer *t,
 }
 
 /* Could a read of the range give anything but -EAGAIN? */
-static bool range_may_read(struct pavo_direct *window,
-			   const struct pavo_direct_place *place)
+static bool is_readable(struct pavo_direct *window,
+			const struct pavo_direct_place *place)
 {
 	struct pavo_direct_range copy;
 	u32 len = 1;
@@ -151,8 +151,8 @@ static ssize_t do_transfer(struct kiocb *iocb, struct iov_iter *iter, bool read)
 		err = begin_transfer(window, read, &t);
 		if (err != -EAGAIN || does_not_wait(iocb))
 			break;
-		err = wait_event_interruptible(
-			window->wait, range_may_read(window, &t.place));
+		err = wait_event_interruptible(window->wait,
+					       is_readable(window, &t.place));
 		if (err)
 			return err;
 	}

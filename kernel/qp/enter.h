@@ -77,7 +77,7 @@ static __always_inline void pavo_side_drain(struct pavo_qp *qp,
 			skb_queue_head(&side->backlog, skb);
 		} else {
 			kfree_skb(skb);
-			pavo_user_waited(qp->user);
+			pavo_user_uncharge_packet(qp->user);
 		}
 	}
 }
@@ -193,7 +193,7 @@ static __always_inline void pavo_side_receive(struct pavo_qp *qp,
 	rcu_read_lock();
 	deferred = pavo_side_handle(qp, side, rx, work);
 	if (unlikely(deferred)) {
-		pavo_user_defer(qp->user);
+		pavo_user_force_charge_packet(qp->user);
 		skb_queue_head(&side->backlog, rx->skb);
 	}
 	if (!pavo_side_rests(qp, side))
@@ -233,7 +233,7 @@ static inline void pavo_side_forget(struct pavo_qp *qp, struct pavo_side *side)
 
 	while ((skb = skb_dequeue(&side->backlog))) {
 		pavo_count(qp, rx_drop_state);
-		pavo_user_waited(qp->user);
+		pavo_user_uncharge_packet(qp->user);
 		kfree_skb(skb);
 	}
 	pavo_side_end_deferred(side);

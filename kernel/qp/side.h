@@ -112,7 +112,7 @@ static inline bool pavo_side_defer(struct pavo_side *side,
 				   struct pavo_user *user, struct sk_buff *skb)
 {
 	if (skb_queue_len_lockless(&side->backlog) >= PAVO_BACKLOG_MAX ||
-	    !pavo_user_wait(user))
+	    pavo_user_charge_packet(user))
 		return false;
 	skb_queue_tail(&side->backlog, skb);
 	return true;
