@@ -106,9 +106,7 @@ void pavo_drr_init(struct pavo_drr *drr, u32 quantum, u32 sends, u32 reads);
 /** pavo_drr_enable - update @on after a change of weights or limits. */
 void pavo_drr_enable(struct pavo_drr *drr);
 
-/**
- * pavo_drr_queue_init - initialize a queue pair's queue; not active, with a deficit of @quantum.
- */
+/** pavo_drr_queue_init - initialize the queue of a queue pair, with a deficit of @quantum. */
 void pavo_drr_queue_init(struct pavo_drr_queue *queue, u32 quantum);
 
 /**
@@ -142,9 +140,7 @@ void pavo_drr_begin_round(struct pavo_drr *drr, struct pavo_drr_queue *queue);
 /** pavo_drr_end_round - end the service of a queue pair: it has no more to send, or waits. */
 void pavo_drr_end_round(struct pavo_drr *drr, struct pavo_drr_queue *queue);
 
-/**
- * pavo_drr_leave - remove a queue pair from the active list, end its service, return its credits.
- */
+/** pavo_drr_leave - remove a queue pair from list and service, and return its credits. */
 void pavo_drr_leave(struct pavo_drr *drr, struct pavo_drr_queue *queue);
 
 /**
@@ -155,14 +151,10 @@ void pavo_drr_leave(struct pavo_drr *drr, struct pavo_drr_queue *queue);
  */
 struct pavo_drr_queue *pavo_drr_next(struct pavo_drr *drr);
 
-/**
- * pavo_drr_dequeue_any - remove a queue pair from any active list, to be run; NULL: all are empty.
- */
+/** pavo_drr_dequeue_any - remove a queue pair from any active list; NULL: all are empty. */
 struct pavo_drr_queue *pavo_drr_dequeue_any(struct pavo_drr *drr);
 
-/**
- * pavo_drr_is_idle - true if the queue pair is in no active list, not served, and has no credits.
- */
+/** pavo_drr_is_idle - true if it is in no active list, not served, and has no credits. */
 bool pavo_drr_is_idle(const struct pavo_drr *drr,
 		      const struct pavo_drr_queue *queue);
 

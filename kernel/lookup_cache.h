@@ -44,8 +44,10 @@ static inline void pavo_lookup_cache_remove(struct pavo_lookup_cache *cache,
 }
 
 /**
- * pavo_lookup_cache_find - return an object that may have @number, or NULL; RCU read side. The
- * caller compares the ids.
+ * pavo_lookup_cache_find - return an object that may have an id, or NULL; RCU read side. The caller
+ * compares the ids.
+ * @cache:  the cache
+ * @number: the id
  */
 static inline void *
 pavo_lookup_cache_find(const struct pavo_lookup_cache *cache, u32 number)

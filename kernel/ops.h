@@ -88,9 +88,7 @@ static inline bool pavo_op_is_local(u8 op)
 	return pavo_op(op)->answer == PAVO_ANSWER_NONE;
 }
 
-/**
- * pavo_op_is_answered - true if it gets a response of its own, which takes a responder resource.
- */
+/** pavo_op_is_answered - true if it gets a response that takes a responder resource. */
 static inline bool pavo_op_is_answered(u8 op)
 {
 	return pavo_op(op)->answer >= PAVO_ANSWER_READ;

@@ -56,9 +56,7 @@ int pavo_direct_count_bytes(struct pavo_direct *window,
 /** pavo_direct_disarm - disarm a range, and discard its data. */
 int pavo_direct_disarm(struct pavo_direct *window, u32 range);
 
-/**
- * pavo_direct_export - export an armed range as a dma-buf. Return: its file, or an error pointer.
- */
+/** pavo_direct_export - export an armed range as a dma-buf. Return: file or error pointer. */
 struct file *pavo_direct_export(struct pavo_direct *window, u32 range);
 
 /** pavo_direct_show - print the windows of an adapter and their armed ranges. Sleeps. */
@@ -111,14 +109,17 @@ enum pavo_status pavo_direct_load_begin(const struct pavo_direct_user *user,
 					u64 va, struct pavo_missing *missing,
 					u64 *to);
 
-/**
- * pavo_direct_load_end - end pavo_direct_load_begin() after @len bytes were copied; 0: it failed.
- */
+/** pavo_direct_load_end - end pavo_direct_load_begin(): @len bytes were copied; 0: it failed. */
 void pavo_direct_load_end(const struct pavo_region *region, u64 va, u32 len);
 
 /**
- * pavo_direct_drained - check whether the bus side has drained all bytes of a read. Arguments and
- * result as of pavo_direct_load_begin().
+ * pavo_direct_drained - check whether the bus side has drained all bytes of a read.
+ * @user:    the work request
+ * @region:  the window
+ * @va:      inside @region
+ * @missing: of the side, which waits after PAVO_ST_WAIT
+ *
+ * Return: PAVO_ST_OK, or as pavo_direct_load_begin().
  */
 enum pavo_status pavo_direct_drained(const struct pavo_direct_user *user,
 				     const struct pavo_region *region, u64 va,

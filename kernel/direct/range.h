@@ -94,9 +94,7 @@ static inline u64 pavo_direct_address(const struct pavo_direct_shape *shape,
 	return shape->base + (u64)range * shape->size;
 }
 
-/**
- * pavo_direct_buffer_offset - return the offset of a byte in a buffer that begins with a header.
- */
+/** pavo_direct_buffer_offset - return the offset of a byte in a buffer with a header in front. */
 static inline u32 pavo_direct_buffer_offset(u32 offset, u32 header)
 {
 	return offset + header;
@@ -153,9 +151,7 @@ int pavo_direct_admit(struct pavo_direct_range *range, bool read, u32 offset,
  */
 bool pavo_direct_count(struct pavo_direct_range *range, u32 admitted, u32 len);
 
-/**
- * pavo_direct_load - end LOADING: a response of @len bytes is in the buffer; 0: the copy failed.
- */
+/** pavo_direct_load - end LOADING: a response of @len bytes is in the buffer; 0: failed. */
 void pavo_direct_load(struct pavo_direct_range *range, u32 len);
 
 /** pavo_direct_fill_register - fill the register that processes read. */

@@ -198,9 +198,7 @@ static inline u8 pavo_service(const struct pavo_qp *qp)
 /** pavo_qp_reserve_qpn - assign a QPN (1 for GSI), and enter @qp in the table. 0 or an errno. */
 int pavo_qp_reserve_qpn(struct pavo_qp *qp);
 
-/**
- * pavo_qp_forget - remove @qp from the table. After a grace period no packet or doorbell uses it.
- */
+/** pavo_qp_forget - remove @qp from the table; packets may use it for a grace period. */
 void pavo_qp_forget(struct pavo_qp *qp);
 
 /** pavo_qp_find - find a QP by its QPN; NULL: none. RCU read side. */

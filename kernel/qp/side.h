@@ -136,9 +136,7 @@ static inline enum pavo_status pavo_side_defer_current(struct pavo_side *side,
 	return PAVO_ST_WAIT;
 }
 
-/**
- * pavo_side_wake - clear @resting when the QP's work begins: softirqs do work of the side again.
- */
+/** pavo_side_wake - clear @resting when the QP's work begins, for softirqs. */
 static inline void pavo_side_wake(struct pavo_side *side)
 {
 	WRITE_ONCE(side->resting, false);

@@ -329,9 +329,7 @@ u32 pavo_peek_qpn(const u8 *bth);
  */
 unsigned int pavo_build(u8 *hdr, const struct pavo_pkt *pkt);
 
-/**
- * pavo_gso_allowed - true if a super-packet can have @opcode: its messages may have many packets.
- */
+/** pavo_gso_allowed - true if messages with @opcode may have many packets. */
 bool pavo_gso_allowed(u8 opcode);
 
 /**
