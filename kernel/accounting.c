@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * accounting.c - users, their bounds and charges; see accounting.h. Called by verbs/ when queue pairs
- * come and go and for objects that rdma core allocates, by the sides for each packet that has
- * to wait, and by the owners of pools when a process takes of them.
+ * accounting.c - accounts of users, their limits and charges; see accounting.h. Called by verbs/
+ * when queue pairs are made and destroyed and for objects that rdma core allocates, by the sides
+ * for each packet on a backlog, and by the owners of pools when a process makes an object.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -17,7 +17,7 @@
 static unsigned int backlog_per_user = 16384;
 module_param(backlog_per_user, uint, 0644);
 MODULE_PARM_DESC(backlog_per_user,
-		 "packets that may wait for busy queue pairs of one user");
+		 "packets on backlogs of all queue pairs of one user (16384)");
 
 static unsigned int share_per_user = 25;
 module_param(share_per_user, uint, 0644);
@@ -89,7 +89,7 @@ int pavo_share_take(struct pavo_shares *shares, kuid_t account, u32 most)
 	return err;
 }
 
-/* The xarray allocates nothing for less. */
+/* The entry exists, so the xarray does not allocate, and storing cannot fail. */
 void pavo_share_give(struct pavo_shares *shares, kuid_t account)
 {
 	unsigned long has;
@@ -106,7 +106,7 @@ void pavo_share_give(struct pavo_shares *shares, kuid_t account)
 	mutex_unlock(&shares->mutex);
 }
 
-/* Bytes that rdma core's handle of an object takes. */
+/* Size of rdma core's handle of an object, bytes. */
 #define PAVO_CORE_HANDLE 128
 
 int pavo_charge(void **charge, size_t size, const struct ib_udata *udata)
@@ -122,7 +122,7 @@ void pavo_charge_end(void *charge)
 	kfree(charge);
 }
 
-static struct pavo_user *known_user(kuid_t uid)
+static struct pavo_user *find_account(kuid_t uid)
 {
 	struct pavo_user *user;
 
@@ -138,7 +138,7 @@ struct pavo_user *pavo_user_get(void)
 	struct pavo_user *user;
 
 	mutex_lock(&users_mutex);
-	user = known_user(uid);
+	user = find_account(uid);
 	if (user) {
 		refcount_inc(&user->refs);
 		goto out;
@@ -164,12 +164,12 @@ void pavo_user_put(struct pavo_user *user)
 	kfree(user);
 }
 
-bool pavo_user_wait(struct pavo_user *user)
+int pavo_user_charge_packet(struct pavo_user *user)
 {
 	int most = min_t(unsigned int, READ_ONCE(backlog_per_user), INT_MAX);
 
 	if (!user || atomic_inc_return(&user->waiting) <= most)
-		return true;
+		return 0;
 	atomic_dec(&user->waiting);
-	return false;
+	return -EDQUOT;
 }

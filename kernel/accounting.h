@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * accounting.h - users of the machine, and the bounds that are kept for each of them.
+ * accounting.h - accounts of users, and their limits.
  */
 #ifndef PAVO_ACCOUNTING_H
 #define PAVO_ACCOUNTING_H
@@ -16,17 +16,17 @@
 struct ib_udata;
 
 /**
- * pavo_caller_account - the user that the caller's objects count for.
+ * pavo_caller_account - return the uid to which objects of the caller are charged.
  *
- * In a user namespace that is the namespace's owner, however many uids it has. In a namespace
- * that root made, it is the user that is root in there.
+ * In a user namespace that is the owner of the namespace, however many uids it maps. In a user
+ * namespace that root has made, it is the uid of that namespace's root.
  *
  * Context: process.
  */
 kuid_t pavo_caller_account(void);
 
 /**
- * pavo_caller_account_if - the same, or INVALID_UID for an object of the kernel.
+ * pavo_caller_account_if - as pavo_caller_account(); INVALID_UID for an object of the kernel.
  * @process: a process makes the object
  *
  * Context: process, if @process.
@@ -37,9 +37,9 @@ static inline kuid_t pavo_caller_account_if(bool process)
 }
 
 /**
- * struct pavo_shares - how much of a pool each user has.
- * @mutex: all changes
- * @users: uid -> how much the user has, if any
+ * struct pavo_shares - objects of a pool by user.
+ * @mutex: held for changes
+ * @users: uid -> number of objects; no entry: none
  */
 struct pavo_shares {
 	struct mutex mutex; /* @users */
@@ -50,31 +50,31 @@ void pavo_shares_init(struct pavo_shares *shares);
 void pavo_shares_destroy(struct pavo_shares *shares);
 
 /**
- * pavo_share_of - how much of a pool a user may have.
- * @all: the size of the pool
- * @own: the pool's own parameter; negative: as all pools, by share_per_user
+ * pavo_share_of - return how many objects of a pool one user may have.
+ * @all: size of the pool
+ * @own: limit of this pool; negative: parameter share_per_user, percent of @all, at least 1
  */
 u32 pavo_share_of(u32 all, int own);
 
 /**
- * pavo_share_take - count one more that a user has.
+ * pavo_share_take - charge one object to a user.
  * @shares: of the pool
- * @account: the user; INVALID_UID: the kernel, which may have any number
- * @most: how much it may have, unless the caller has CAP_SYS_RESOURCE
+ * @account: the user; INVALID_UID: the kernel, which has no limit
+ * @most: most objects of the user, unless the caller has CAP_SYS_RESOURCE
  *
  * Context: process, unless @account is INVALID_UID.
- * Return: 0; -EDQUOT: the user has as much as it may; -ENOMEM.
+ * Return: 0; -EDQUOT: the user has @most objects; -ENOMEM.
  */
 int pavo_share_take(struct pavo_shares *shares, kuid_t account, u32 most);
-/** pavo_share_give - count one less. Context: as pavo_share_take(). */
+/** pavo_share_give - uncharge one object. Context: as pavo_share_take(). */
 void pavo_share_give(struct pavo_shares *shares, kuid_t account);
 
 /**
- * struct pavo_user - what a user takes of the machine and no memory cgroup pays for.
+ * struct pavo_user - account of a user for packets, which no memory cgroup is charged for.
  * @list:    in the list of all users
  * @uid:     result of pavo_caller_account()
  * @refs:    one for each of its queue pairs
- * @waiting: packets that wait for sides of its queue pairs
+ * @waiting: packets on backlogs of its queue pairs
  */
 struct pavo_user {
 	struct list_head list;
@@ -84,54 +84,54 @@ struct pavo_user {
 };
 
 /**
- * pavo_charge - have the caller's memory cgroup pay for an object.
+ * pavo_charge - charge an object to the caller's memory cgroup.
  * @charge: set, for pavo_charge_end(); NULL for an object of the kernel
- * @size:   size of the object
+ * @size:   size of the object, bytes
  * @udata:  of the process that makes the object; NULL: the kernel makes it
  *
- * rdma core allocates protection domains, address handles, memory windows and XRC
- * domains, and its handles of them, without charging a cgroup. So pavo allocates as much
- * again, charged to the caller's.
- *
- * Return: 0 or -ENOMEM.
+ * rdma core allocates protection domains, address handles, memory windows and XRC domains, and its
+ * handles of them, without charging a cgroup. So pavo allocates the same size once more, with a
+ * charge.
  *
  * Context: process where there is @udata, else any.
+ * Return: 0 or -ENOMEM.
  */
 int pavo_charge(void **charge, size_t size, const struct ib_udata *udata);
-/** pavo_charge_end - balances pavo_charge(). Context: any. */
+/** pavo_charge_end - end a charge of pavo_charge(). Context: any. */
 void pavo_charge_end(void *charge);
 
-/** pavo_user_account - the result of pavo_caller_account(); INVALID_UID for NULL, the kernel. */
+/** pavo_user_account - return the uid of @user; INVALID_UID for NULL, the kernel. */
 static inline kuid_t pavo_user_account(const struct pavo_user *user)
 {
 	return user ? user->uid : INVALID_UID;
 }
 
-/** pavo_user_get - the user of the caller, with a reference; NULL without memory. Sleeps. */
+/** pavo_user_get - get the account of the caller, with a reference; NULL: no memory. Sleeps. */
 struct pavo_user *pavo_user_get(void);
-/** pavo_user_put - balances pavo_user_get(); NULL is allowed. Sleeps. */
+/** pavo_user_put - drop a reference of pavo_user_get(); NULL is allowed. Sleeps. */
 void pavo_user_put(struct pavo_user *user);
 
 /**
- * pavo_user_wait - count one more packet that waits. False: the user has as many as it may.
- * @user: NULL is the kernel, which may have any number
+ * pavo_user_charge_packet - charge a packet that waits on a backlog.
+ * @user: NULL: the kernel, which has no limit
  *
  * Context: any.
+ * Return: 0; -EDQUOT: the user has backlog_per_user packets already.
  */
-bool pavo_user_wait(struct pavo_user *user);
+int pavo_user_charge_packet(struct pavo_user *user);
 /**
- * pavo_user_defer - count one more packet that waits, whatever the bound: a side has begun to
- * handle it, and has no second one.
- * @user: NULL is the kernel
+ * pavo_user_force_charge_packet - as pavo_user_charge_packet(), without a limit: for the packet
+ * that a side has begun to handle. A side has one of them at most.
+ * @user: NULL: the kernel
  */
-static inline void pavo_user_defer(struct pavo_user *user)
+static inline void pavo_user_force_charge_packet(struct pavo_user *user)
 {
 	if (user)
 		atomic_inc(&user->waiting);
 }
 
-/** pavo_user_waited - count one packet less. */
-static inline void pavo_user_waited(struct pavo_user *user)
+/** pavo_user_uncharge_packet - uncharge a packet that waits no more. */
+static inline void pavo_user_uncharge_packet(struct pavo_user *user)
 {
 	if (user)
 		atomic_dec(&user->waiting);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * adapter.h - an adapter: one RDMA device on one network interface, with the table that each
- * room keeps of its objects, and how many objects there may be.
+ * adapter.h - an adapter: one RDMA device on one network interface, with the tables of its objects,
+ * and their limits.
  */
 #ifndef PAVO_ADAPTER_H
 #define PAVO_ADAPTER_H
@@ -23,12 +23,12 @@
 #include "drr.h"
 #include "window/adapter_windows.h"
 
-/* Limits as reported by query_device; limits.c lowers some when told to. */
+/* Limits that query_device reports; module parameters lower some of them (limits.c). */
 #define PAVO_MAX_SGE 30
 #define PAVO_MAX_INLINE 512
 #define PAVO_MAX_QP_WR 16384
 #define PAVO_MAX_CQE 1048576
-/* Reads and atomics of a peer that can be unanswered at a time. */
+/* Reads and atomics of a peer that may be unanswered. */
 #define PAVO_MAX_RD_ATOMIC 128
 #define PAVO_MAX_DATAGRAM 4096
 #define PAVO_MAX_MSG_SIZE 0x7fffffffu
@@ -39,12 +39,12 @@
 #define PAVO_MAX_SRQ 65536
 #define PAVO_MAX_SRQ_WR 32768
 #define PAVO_MAX_XRCD 65536
-/* Regions and memory windows: they share the indexes of keys. */
+/* Regions and memory windows, which share the indexes of keys. */
 #define PAVO_MAX_MR 0x7fffff
 #define PAVO_MAX_MW 0x7fffff
-/* An IPv6 group costs its namespace's socket memory that is scarce. */
+/* Each IPv6 group takes option memory of the namespace's socket, which is limited. */
 #define PAVO_MAX_MCAST_GRP 256
-/* Copies that one packet may cause. */
+/* Most copies of one packet. */
 #define PAVO_MAX_MCAST_QP_ATTACH 256
 #define PAVO_MAX_TOTAL_MCAST_QP_ATTACH 16384
 
@@ -64,11 +64,11 @@ enum pavo_object {
 
 /**
  * struct pavo_mcast - multicast groups of an adapter (qp/mcast.c).
- * @groups: those that have members, by GID
- * @count:  of them
- * @shares: in how many each user has members
- * @deferred:   packets to groups that came behind too many copies in a tick (demux.c)
- * @work:   delivers these
+ * @groups:   groups that have members, by GID
+ * @count:    number of groups
+ * @shares:   number of groups in which each user has members
+ * @deferred: packets to groups that arrived after too many copies in a tick (demux.c)
+ * @work:     delivers @deferred
  */
 struct pavo_mcast {
 	struct hlist_head groups[64];
@@ -82,11 +82,11 @@ struct pavo_mcast {
  * struct pavo_dev - an adapter: one RDMA device on one network interface.
  * @ib:        the device of rdma core, first
  * @port:      interface and namespace
- * @parent:    above it in sysfs; under adapters_lock of main.c
- * @attached:  the adapter holds the interface and the namespace of @port (main.c)
+ * @parent:    parent device in sysfs; under adapters_lock of main.c
+ * @attached:  the adapter has references to interface and namespace of @port (main.c)
  * @gone:      the interface was unregistered
- * @leaving:   it is being removed: doorbell workers leave (verbs/doorbell_methods.c)
- * @port_up:   link state that users were told last
+ * @leaving:   the adapter is being removed: doorbell workers exit (verbs/doorbell_methods.c)
+ * @port_up:   link state of the last port event
  * @link_known: @speed and @width are those of the present link
  * @speed:     of the port, enum ib_port_speed
  * @width:     of the port, enum ib_port_width
@@ -94,20 +94,20 @@ struct pavo_mcast {
  * @bad_pkeys: packets with a wrong P_Key (PortInfo, IBA 14.2.5.6)
  * @bad_qkeys: packets with a wrong Q_Key (PortInfo, IBA 14.2.5.6)
  * @qps:       QPN -> struct pavo_qp, read under RCU
- * @qp_cache:  of @qps
- * @srqs:      number -> struct pavo_srq of XRC, read under RCU
- * @counters:  number -> counters that some QPs have of their own
+ * @qp_cache:  lookup cache of @qps
+ * @srqs:      SRQN -> struct pavo_srq of XRC, read under RCU
+ * @counters:  id -> counters of QPs that have counters of their own
  * @mcast:     multicast groups
  * @keys:      memory keys
- * @rkm:       keys that operations of peers use, and the end of that use
+ * @rkm:       remote key manager: keys that operations of peers use
  * @windows:   windows of processes
  * @directs:   direct windows of processes
- * @used:      objects in existence, by enum pavo_object (limits.c)
- * @shares:    how many of them each user has
- * @drr:     how QPs share the adapter
- * @drr_lock: protects @drr, and the turn of each QP
- * @wq:        work of the QPs' sides that must leave the softirq, bound to CPUs
- * @end_wq:    ends and events of objects, bound to no CPU
+ * @used:      number of objects, by enum pavo_object (limits.c)
+ * @shares:    number of objects of each user, by enum pavo_object
+ * @drr:       scheduler of the QPs
+ * @drr_lock:  protects @drr, and the DRR queue of each QP
+ * @wq:        works of the QPs' sides that must not run in softirq; bound to CPUs
+ * @end_wq:    works for the end and the events of objects; bound to no CPU
  * @list:      in main.c's lists of live and of dead adapters
  */
 struct pavo_dev {
@@ -136,13 +136,13 @@ struct pavo_dev {
 	atomic_t used[PAVO_OBJ_COUNT];
 	struct pavo_shares shares[PAVO_OBJ_COUNT];
 	struct pavo_drr drr;
-	spinlock_t drr_lock; /* turns, and req.turn of QPs */
+	spinlock_t drr_lock; /* drr, and req.drr of QPs */
 	struct workqueue_struct *wq;
 	struct workqueue_struct *end_wq;
 	struct list_head list;
 };
 
-/* Violations of a port are counted in 16 bits and stay at the most there is. */
+/* Count a violation. The counters of PortInfo have 16 bits and saturate. */
 static inline void pavo_violation(atomic_t *count)
 {
 	atomic_add_unless(count, 1, U16_MAX);
@@ -153,7 +153,7 @@ static inline struct pavo_dev *to_pavo_dev(struct ib_device *ib)
 	return container_of(ib, struct pavo_dev, ib);
 }
 
-/** pavo_dev_of - the adapter of a port. */
+/** pavo_dev_of - return the adapter of a port. */
 static inline struct pavo_dev *pavo_dev_of(struct pavo_port *port)
 {
 	return container_of(port, struct pavo_dev, port);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * budget.c - counts loops that ended with work left to do; see budget.h.
+ * budget.c - counts loops that ended with work left; see budget.h.
  *
- * Called by the loops of all rooms, and by debugfs.c. A loop that comes to its end within its
- * budget is not counted, so it costs nothing.
+ * Called by loops of all folders, and by debugfs.c. A loop that ends within its budget is not
+ * counted.
  */
 #include <linux/jiffies.h>
 #include <linux/kernel.h>
@@ -12,25 +12,25 @@
 #include "budget.h"
 
 /**
- * struct loop_count - of one kind on one CPU.
+ * struct loop_count - counts of one kind of loop on one CPU.
  * @used_up:      loops that ended with work left
- * @most_packets: of one of them
- * @most_bytes:   likewise
- * @tick:         in which steps were counted last (jiffies)
- * @steps:        in that tick
+ * @most_packets: most packets of one of them
+ * @most_bytes:   most bytes of one of them
+ * @tick:         tick in which items were counted last (jiffies)
+ * @items:        number of items in that tick
  */
 struct loop_count {
 	u64 used_up;
 	u32 most_packets;
 	u32 most_bytes;
 	unsigned long tick;
-	u32 steps;
+	u32 items;
 };
 
 static DEFINE_PER_CPU(struct loop_count[PAVO_LOOP_COUNT], counts);
 
 static const char *const names[PAVO_LOOP_COUNT] = {
-	[PAVO_LOOP_LOOPBACK] = "inside",
+	[PAVO_LOOP_LOOPBACK] = "loopback",
 	[PAVO_LOOP_REQUESTER] = "requester",
 	[PAVO_LOOP_RESPONDER] = "responder",
 	[PAVO_LOOP_TIMERS] = "timers",
@@ -59,17 +59,17 @@ bool pavo_budget_in_tick(enum pavo_loop loop, u32 most)
 
 	if (count->tick != now) {
 		count->tick = now;
-		count->steps = 0;
+		count->items = 0;
 	}
-	if (likely(count->steps < most))
+	if (likely(count->items < most))
 		return true;
-	pavo_budget_used_up(loop, count->steps, 0);
+	pavo_budget_used_up(loop, count->items, 0);
 	return false;
 }
 
-void pavo_budget_add(enum pavo_loop loop, u32 steps)
+void pavo_budget_add(enum pavo_loop loop, u32 items)
 {
-	this_cpu_ptr(&counts[loop])->steps += steps;
+	this_cpu_ptr(&counts[loop])->items += items;
 }
 
 static void show_loop(struct seq_file *file, enum pavo_loop loop)

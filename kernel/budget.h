@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * budget.h - what a loop may do for processes and peers before it gives its CPU away.
+ * budget.h - budget of a loop: packets and bytes that it handles before it yields its CPU.
  *
  * A loop that runs with bottom halves disabled, or holds a lock, spends its budget for each packet
- * and byte. When that is used up, it leaves the rest to a work of the kernel, or goes on in
- * process context behind a cond_resched(). docs/security.md lists all loops.
+ * and byte. When that is used up, it queues a work for the rest, or continues in process context
+ * after a cond_resched(). docs/security.md lists all loops.
  *
  * The budget is pure; budget.c counts how often each kind was used up.
  */
@@ -14,16 +14,16 @@
 #include <linux/types.h>
 
 /*
- * Packets and bytes of a slice: about a millisecond of a CPU. A loop may exceed it by its last
- * step.
+ * Packets and bytes of a slice: about a millisecond of a CPU. A loop may exceed them by its last
+ * packet.
  */
 #define PAVO_SLICE_PACKETS 512
 #define PAVO_SLICE_BYTES (4 << 20)
 
 /**
- * struct pavo_budget - packets and bytes that are left.
- * @packets: packets, WQEs, and other steps of about a microsecond
- * @bytes:   bytes that are copied, or go into an ICRC
+ * struct pavo_budget - the rest of a slice.
+ * @packets: packets, WQEs, and other items of about a microsecond
+ * @bytes:   bytes that are copied, or covered by an ICRC
  */
 struct pavo_budget {
 	s32 packets;
@@ -46,7 +46,7 @@ static inline bool pavo_budget_left(const struct pavo_budget *budget)
 }
 
 /**
- * pavo_budget_spend - take off what was done. Less than nothing may be left.
+ * pavo_budget_spend - subtract packets and bytes that were handled. The rest may become negative.
  * @budget:  the budget
  * @packets: at most 2^20
  * @bytes:   at most 2^30
@@ -64,26 +64,26 @@ struct seq_file;
 
 /** enum pavo_loop - kinds of loops that are counted. */
 enum pavo_loop {
-	PAVO_LOOP_LOOPBACK, /* packets that stay inside a namespace */
+	PAVO_LOOP_LOOPBACK, /* delivery of packets that are looped back */
 	PAVO_LOOP_REQUESTER, /* runs of requester sides */
 	PAVO_LOOP_RESPONDER, /* runs of responder sides */
-	PAVO_LOOP_TIMERS, /* of queue pairs, in one tick */
+	PAVO_LOOP_TIMERS, /* timers of queue pairs, in one tick */
 	PAVO_LOOP_GROUPS, /* copies for members of multicast groups */
-	PAVO_LOOP_WINDOWS, /* turns of windows */
+	PAVO_LOOP_WINDOWS, /* rounds over sending windows */
 	PAVO_LOOP_COUNT,
 };
 
 /**
- * pavo_budget_used_up - a loop ends with work left to do.
+ * pavo_budget_used_up - count a loop that ends with work left.
  * @loop:    its kind
- * @packets: that it has dealt with
- * @bytes:   likewise
+ * @packets: packets that it has handled
+ * @bytes:   bytes that it has handled
  *
  * Context: any but a hard interrupt.
  */
 void pavo_budget_used_up(enum pavo_loop loop, u32 packets, u32 bytes);
 
-/** pavo_budget_end - the same, for a slice of which @budget is left. */
+/** pavo_budget_end - as pavo_budget_used_up(), for a slice of which @budget is left. */
 static inline void pavo_budget_end(enum pavo_loop loop,
 				   const struct pavo_budget *budget)
 {
@@ -92,20 +92,20 @@ static inline void pavo_budget_end(enum pavo_loop loop,
 }
 
 /**
- * pavo_budget_in_tick - may this CPU go on with steps of a kind? For softirqs, which run many of
- * them in a row.
+ * pavo_budget_in_tick - check how many items of a kind this CPU has handled in the present tick.
+ * For softirqs, which run many loops in a row.
  * @loop: the kind
- * @most: so many may be in a tick
+ * @most: most items in a tick
  *
  * Context: BH disabled.
- * Return: false: as many were in the present tick; the next is for a work.
+ * Return: true: handle the next item; false: @most items were handled (counted), so queue a work.
  */
 bool pavo_budget_in_tick(enum pavo_loop loop, u32 most);
 
-/** pavo_budget_add - count steps in the tick of the last pavo_budget_in_tick(). BH disabled. */
-void pavo_budget_add(enum pavo_loop loop, u32 steps);
+/** pavo_budget_add - count items in the tick of the last pavo_budget_in_tick(). BH disabled. */
+void pavo_budget_add(enum pavo_loop loop, u32 items);
 
-/** pavo_budgets_show - print for each kind how often, and the longest of them. */
+/** pavo_budgets_show - print for each kind how often a budget was used up, and the longest loop. */
 void pavo_budgets_show(struct seq_file *file);
 
 #endif /* PAVO_BUDGET_H */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * compat.h - every difference between the kernels that pavo builds for.
+ * compat.h - the differences between the kernels that pavo supports, and the prefix of messages.
  *
- * No other file of the module looks at the kernel's version. A name in here
- * says what is wanted, never which kernel it is for.
+ * No other file of the module checks the kernel's version. A name in here says what it does, not
+ * which kernel it is for.
  */
 #ifndef PAVO_COMPAT_H
 #define PAVO_COMPAT_H
@@ -14,10 +14,14 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 
+/* The prefix of all messages of the module, in each file that calls pr_*(). */
+#undef pr_fmt
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 /*
- * A local variable that the kernel's compiler is not to clear, as each byte that is read of it was
- * written before. Clearing some hundred bytes for each packet takes longer than parsing it.
- * In user space tests have these variables filled with a pattern, which would be seen.
+ * A local variable that the kernel's compiler must not clear, because each byte is written before
+ * it is read. Clearing some hundred bytes for each packet takes longer than parsing it. Tests in
+ * user space fill these variables with a pattern, so a read of an unwritten byte is noticed.
  */
 #if __has_attribute(uninitialized) && !defined(PAVO_FILLS_STACK)
 #define pavo_uncleared __attribute__((uninitialized))
@@ -64,14 +68,14 @@ static inline void pavo_name_is_users(struct ib_device *ib)
 #define PAVO_REG_MR_ARGS struct ib_udata *udata
 #endif
 
-/* The op that asks a kobject for the namespaces of its children takes a const pointer. */
+/* The child_ns_type op of a kobject takes a const pointer. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
 #define pavo_kobject_arg const struct kobject
 #else
 #define pavo_kobject_arg struct kobject
 #endif
 
-/* Files of a class are shown by const pointers. */
+/* Functions that show files of a class take const pointers. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)
 #define pavo_class_arg const struct class
 #define pavo_class_attribute_arg const struct class_attribute
@@ -91,9 +95,8 @@ static inline void pavo_name_is_users(struct ib_device *ib)
 #endif
 
 /*
- * Pinning for reading, for a long time: a page that is shared until a process writes to it
- * must become the process's own first. Newer kernels do that; older ones do so only for a
- * pin that pretends to write.
+ * Flags for long-term pinning for reading. The kernel has to break copy-on-write first. Newer
+ * kernels do that; older ones do so only for a pin that claims to write.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
 #define PAVO_FOLL_READ 0
@@ -102,13 +105,14 @@ static inline void pavo_name_is_users(struct ib_device *ib)
 #endif
 
 /*
- * Does the kernel pin pages that a filesystem writes back, for writing and for a long time?
+ * True if the kernel allows long-term pinning, for writing, of pages that a filesystem writes back.
  * Newer kernels refuse that themselves.
  */
 #define PAVO_PINS_WRITTEN_BACK (LINUX_VERSION_CODE < KERNEL_VERSION(6, 4, 0))
 
 /*
- * Getting a page that may lie in a PCI device. No process of an older kernel has such a page.
+ * Flag to get pages that may be memory of a PCI device. Processes of older kernels have no such
+ * pages.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
 #define PAVO_FOLL_DEVICE FOLL_PCI_P2PDMA
@@ -117,8 +121,8 @@ static inline void pavo_name_is_users(struct ib_device *ib)
 #endif
 
 /*
- * Getting the pages that are there, and no others. The huge pages of older kernels come though they
- * are not to be faulted in, unless holes are errors, too, as they are in a dump of memory.
+ * Flags to get only pages that are present. Older kernels fault in huge pages in spite of
+ * FOLL_NOFAULT, unless FOLL_DUMP makes holes an error.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
 #define PAVO_FOLL_THERE FOLL_NOFAULT
@@ -176,8 +180,8 @@ static inline void pavo_vm_flags_set(struct vm_area_struct *vma,
 #endif
 
 /*
- * Atomic write. Older kernels have no names for it, and their consumers do not ask for it. The
- * numbers are those of the verbs in user space.
+ * Atomic write. Older kernels have no names for it, and their consumers do not request it. The
+ * values are those of the verbs in user space.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
 #define PAVO_CAP_ATOMIC_WRITE IB_DEVICE_ATOMIC_WRITE
@@ -190,8 +194,8 @@ static inline void pavo_vm_flags_set(struct vm_area_struct *vma,
 #endif
 
 /*
- * Rights to flush, which a process of a newer libibverbs may give a queue pair. Older kernels
- * have no names for them. The numbers are those of the verbs in user space.
+ * Access flags for RDMA FLUSH, which a newer libibverbs may pass for a queue pair. Older kernels
+ * have no names for them. The values are those of the verbs in user space.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
 #define PAVO_ACCESS_FLUSH (IB_ACCESS_FLUSH_GLOBAL | IB_ACCESS_FLUSH_PERSISTENT)
@@ -207,8 +211,8 @@ static inline void pavo_vm_flags_set(struct vm_area_struct *vma,
 #endif
 
 /*
- * crc32_le() works by tables, although the CPU may multiply without carry. On newer kernels
- * that is so where CRC32_ARCH is off, as it is in User-Mode Linux.
+ * Defined where crc32_le() uses tables although the CPU may have carry-less multiplication: on
+ * newer kernels where CRC32_ARCH is off, as in User-Mode Linux.
  */
 #if defined(CONFIG_X86_64) && !IS_ENABLED(CONFIG_CRC32_ARCH)
 #define PAVO_CRC32_BY_VECTORS 1
@@ -283,8 +287,8 @@ struct pavo_counter_object {
 #endif
 
 /*
- * Functions of IPv6 for net/. In older kernels IPv6 may be a module, and a table of functions
- * leads to it; in newer ones it is built in or absent.
+ * Functions of IPv6 for net/. In older kernels IPv6 may be a module, which is called by the
+ * function table ipv6_stub; in newer ones it is built in or absent.
  */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(7, 2, 0)
 #include <net/ipv6_stubs.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * deferred_free.c - runs functions after a grace period; see deferred_free.h. Called by window/ and
- * memory/ and jobs/. A caller that needs what they give back may wait for them.
+ * deferred_free.c - runs functions after a grace period; see deferred_free.h. Called by window/,
+ * memory/ and jobs/. A caller that lacks memory or ids may wait for the functions that free them.
  */
 #include <linux/atomic.h>
 #include <linux/rcupdate.h>
@@ -24,11 +24,12 @@ void pavo_deferred_free_exit(void)
 
 static void run_deferred_free(struct work_struct *work)
 {
-	struct pavo_deferred_free *deferred = container_of(
-		to_rcu_work(work), struct pavo_deferred_free, work);
+	struct pavo_deferred_free *deferred;
 
+	deferred = container_of(to_rcu_work(work), struct pavo_deferred_free,
+				work);
 	deferred->act(deferred);
-	/* Pairs with pavo_deferred_free_pending(): its caller can take what @act gave back. */
+	/* Pairs with pavo_deferred_free_pending(): its caller sees what @act has freed. */
 	smp_mb__before_atomic();
 	atomic_dec(&pending);
 }
@@ -49,7 +50,7 @@ bool pavo_deferred_free_pending(void)
 
 void pavo_deferred_free_flush(void)
 {
-	/* Wait until each is queued as a work, then until the works are done. */
+	/* Wait until each one is queued as a work, then until the works have run. */
 	rcu_barrier();
 	flush_workqueue(deferred_free_wq);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * deferred_free.h - runs a function after a grace period, so that no caller has to wait for one:
- * frees objects when no RCU section can see them any more.
+ * deferred_free.h - runs a function after a grace period, in process context, without a caller that
+ * waits: frees objects when no RCU section can see them any more.
  */
 #ifndef PAVO_DEFERRED_FREE_H
 #define PAVO_DEFERRED_FREE_H
@@ -23,19 +23,21 @@ int pavo_deferred_free_init(void);
 void pavo_deferred_free_exit(void);
 
 /**
- * pavo_deferred_free - call a function in process context, after a grace period that begins now.
+ * pavo_deferred_free - queue a function to be called after a grace period that begins now.
  * @deferred: embedded in the object
- * @act:   the function; it may free @deferred
+ * @act:      the function; it may free @deferred
  *
- * Does not wait. Context: process.
+ * Does not wait.
+ *
+ * Context: process.
  */
 void pavo_deferred_free(struct pavo_deferred_free *deferred,
 			void (*act)(struct pavo_deferred_free *deferred));
 
-/** pavo_deferred_free_pending - has a function not run yet? */
+/** pavo_deferred_free_pending - true if a function has not returned yet. */
 bool pavo_deferred_free_pending(void);
 
-/** pavo_deferred_free_flush - wait until all functions have run. Sleeps. */
+/** pavo_deferred_free_flush - wait until all functions have returned. Sleeps. */
 void pavo_deferred_free_flush(void);
 
 #endif /* PAVO_DEFERRED_FREE_H */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * demux.c - which window, group or side of a queue pair gets an arriving packet.
+ * demux.c - delivers a received packet to its window, multicast group or side of a queue pair.
  *
- * Called by the network stack through the sockets of net/, which check the packet first.
+ * Called by the network stack through the sockets of net/, which have checked the packet.
  */
 #include <linux/if_vlan.h>
 #include <linux/udp.h>
@@ -17,12 +17,12 @@
 #include "responder/responder.h"
 #include "window/window.h"
 
-/* Copies for members of groups that a CPU makes in softirqs of a tick: some milliseconds. */
+/* Most copies for members of groups that a CPU makes in softirqs of a tick: some milliseconds. */
 #define COPIES_A_TICK 4096
-/* Packets that may wait for the work that makes copies beyond that. */
-#define MOST_DEFERRED_COPIES 256
+/* Most packets that wait for the work that makes copies beyond that. */
+#define MOST_DEFERRED_PACKETS 256
 
-/* The number of no QP: the packet is for those in its multicast group. */
+/* Destination QPN of packets to a multicast group. */
 #define PAVO_MCAST_QPN 0xffffff
 
 static bool service_fits(const struct pavo_qp *qp, u8 opcode,
@@ -35,7 +35,7 @@ static bool service_fits(const struct pavo_qp *qp, u8 opcode,
 	return request ? !pavo_is_xrc_initiator(qp) : !pavo_is_xrc_target(qp);
 }
 
-/* The states that a side takes packets in; acquired with what they rest on. */
+/* True if a side accepts packets in the present state; acquires what the state depends on. */
 static bool state_takes(const struct pavo_qp *qp, bool request)
 {
 	/* pairs with the atomic in enter_state() of control/state.c */
@@ -54,8 +54,8 @@ static bool state_takes(const struct pavo_qp *qp, bool request)
 }
 
 /*
- * The completion of a datagram tells its VLAN. The interface that took the tag off may be
- * gone when a backlog is drained, so put the tag back.
+ * The completion of a datagram reports its VLAN. The VLAN interface that has removed the tag may
+ * have been unregistered when a backlog is drained, so put the tag back.
  */
 static void keep_vlan(struct sk_buff *skb)
 {
@@ -89,7 +89,7 @@ static bool accept_packet(struct pavo_qp *qp, const struct pavo_rx *rx)
 	}
 	if (!pavo_is_datagram(qp))
 		return true;
-	/* one to a group names no QP, and one to a QP is sent to its address */
+	/* a packet to a multicast address has that QPN, and a packet to a QP a unicast address */
 	to_group = pkt->dqpn == PAVO_MCAST_QPN;
 	if (unlikely(pavo_rx_multicast(rx) != to_group)) {
 		pavo_count(qp, rx_drop_qpn);
@@ -106,7 +106,7 @@ static void count_packet(const struct pavo_stats *stats,
 	pavo_stats_add_bh(stats, rx_bytes, pavo_rx_wire_bytes(rx));
 }
 
-/* One copy; the responder takes it as if it had come alone. */
+/* Deliver one copy, which the responder handles like any packet. */
 static void deliver_copy(struct pavo_qp *qp, const struct pavo_rx *rx)
 {
 	struct pavo_rx copy = *rx;
@@ -133,12 +133,12 @@ static void deliver_copies(struct pavo_dev *dev, const struct pavo_rx *rx)
 	pavo_budget_add(PAVO_LOOP_GROUPS, copies);
 }
 
-/* Leave a packet to the adapter's work, in order; consumes it. */
-static void leave_to_work(struct pavo_dev *dev, struct pavo_rx *rx)
+/* Queue a packet for the adapter's work, in order; consumes it. */
+static void defer_group_packet(struct pavo_dev *dev, struct pavo_rx *rx)
 {
 	struct sk_buff_head *deferred = &dev->mcast.deferred;
 
-	if (skb_queue_len_lockless(deferred) >= MOST_DEFERRED_COPIES) {
+	if (skb_queue_len_lockless(deferred) >= MOST_DEFERRED_PACKETS) {
 		pavo_stats_add(rx->port->stats, rx_drop_backlog, 1);
 		kfree_skb(rx->skb);
 		return;
@@ -154,20 +154,20 @@ static void deliver_to_group(struct pavo_rx *rx)
 
 	if (unlikely(!skb_queue_empty_lockless(&dev->mcast.deferred) ||
 		     !pavo_budget_in_tick(PAVO_LOOP_GROUPS, COPIES_A_TICK))) {
-		leave_to_work(dev, rx);
+		defer_group_packet(dev, rx);
 		return;
 	}
 	deliver_copies(dev, rx);
 	consume_skb(rx->skb);
 }
 
-/* Deliver the first packet that waits, and take it off after that: so no other overtakes it. */
+/* Deliver the first deferred packet. Remove it after that, so that no other one overtakes it. */
 static void deliver_deferred(struct pavo_dev *dev, struct sk_buff *skb)
 {
 	struct pavo_rx rx;
 
 	rcu_read_lock();
-	/* The interface that it came by may be gone, and its VLAN is kept in the packet. */
+	/* The receiving interface may be gone; the VLAN is in the packet. */
 	skb->dev = rcu_dereference(dev->port.ndev);
 	if (skb->dev) {
 		pavo_rx_parse(&rx, &dev->port, skb);
@@ -178,8 +178,8 @@ static void deliver_deferred(struct pavo_dev *dev, struct sk_buff *skb)
 	consume_skb(skb);
 }
 
-/* The kernel lets other tasks run between two works. */
-static void run_deferred(struct work_struct *work)
+/* The kernel schedules other tasks between two works. */
+static void run_deferred_packets(struct work_struct *work)
 {
 	struct pavo_dev *dev = container_of(work, struct pavo_dev, mcast.work);
 	struct sk_buff *skb;
@@ -196,7 +196,7 @@ static void run_deferred(struct work_struct *work)
 void pavo_demux_prepare(struct pavo_dev *dev)
 {
 	skb_queue_head_init(&dev->mcast.deferred);
-	INIT_WORK(&dev->mcast.work, run_deferred);
+	INIT_WORK(&dev->mcast.work, run_deferred_packets);
 }
 
 void pavo_demux_forget(struct pavo_dev *dev)
@@ -204,7 +204,7 @@ void pavo_demux_forget(struct pavo_dev *dev)
 	skb_queue_purge(&dev->mcast.deferred);
 }
 
-/* Hand a checked packet to a window, to a group, or to the side of the QP that it is for. */
+/* Deliver a checked packet to a window, to a group, or to a side of its destination QP. */
 static void deliver_packet(struct pavo_rx *rx)
 {
 	const struct pavo_stats *stats = rx->port->stats;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * demux.h - where packets come in.
+ * demux.h - entry points of received packets.
  */
 #ifndef PAVO_DEMUX_H
 #define PAVO_DEMUX_H
@@ -10,27 +10,27 @@ struct sk_buff;
 struct sock;
 
 /**
- * pavo_demux_receive - take a datagram to the RoCEv2 port.
- * @sk:  the socket that it came to
+ * pavo_demux_receive - handle a datagram to the RoCEv2 port.
+ * @sk:  the socket that received it
  * @skb: the datagram; consumed
  *
  * Context: softirq, RCU read side.
- * Return: 0, which tells the socket that the datagram was taken.
+ * Return: 0: the socket must not queue the datagram.
  */
 int pavo_demux_receive(struct sock *sk, struct sk_buff *skb);
 
 /**
- * pavo_demux_loopback - take a datagram whose sender is in the same namespace.
+ * pavo_demux_loopback - handle a datagram that is looped back in its namespace.
  * @skb: the datagram; consumed
  *
  * Context: BH disabled, RCU read side; no side is locked.
  */
 void pavo_demux_loopback(struct sk_buff *skb);
 
-/** pavo_demux_prepare - make an adapter able to deliver packets. */
+/** pavo_demux_prepare - initialize the queue of deferred packets of an adapter. */
 void pavo_demux_prepare(struct pavo_dev *dev);
 
-/** pavo_demux_forget - drop packets that wait. No more come, and the adapter's works are over. */
+/** pavo_demux_forget - drop deferred packets. No packet arrives any more, and no work runs. */
 void pavo_demux_forget(struct pavo_dev *dev);
 
 #endif /* PAVO_DEMUX_H */

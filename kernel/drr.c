@@ -174,9 +174,10 @@ void pavo_drr_leave(struct pavo_drr *drr, struct pavo_drr_queue *queue)
 static struct pavo_drr_queue *schedule_first(struct pavo_drr *drr,
 					     struct pavo_pool_state *pool)
 {
-	struct pavo_drr_queue *queue = list_first_entry(
-		&pool->active_list, struct pavo_drr_queue, node);
+	struct pavo_drr_queue *queue;
 
+	queue = list_first_entry(&pool->active_list, struct pavo_drr_queue,
+				 node);
 	list_del_init(&queue->node);
 	queue->scheduled = true;
 	drr->serving = queue;

@@ -3,12 +3,12 @@
  * drr.h - deficit round robin and credits: how the queue pairs of an adapter share its sending
  * (sources.md#engine-2-4-2, sources.md#engine-3-4-3).
  *
- * Deficit round robin (Shreedhar and Varghese, 1995), counted in packets. In each round a queue pair
- * may send as many packets as its deficit counter says; the quantum times the weight of its service
- * level is added to that when its service begins. A queue pair that has used them up, and has more
- * to send, is appended to the active list, and the first of that list is served next. A credit is
- * held by a packet until its acknowledgment, or by a read or atomic until its answer. An adapter has
- * pools of credits, or no limit.
+ * Deficit round robin (Shreedhar and Varghese, 1995), counted in packets. In each round a queue
+ * pair may send as many packets as its deficit counter says; the quantum times the weight of its
+ * service level is added to that when its service begins. A queue pair that has used them up, and
+ * has more to send, is appended to the active list, and the first of that list is served next. A
+ * credit is held by a packet until its acknowledgment, or by a read or atomic until its answer. An
+ * adapter has pools of credits, or no limit.
  *
  * Pure: callers hold the adapter's drr_lock.
  */
@@ -42,7 +42,8 @@ enum pavo_pool {
  * @node:      in the active list of @pool, or empty
  * @pool:      enum pavo_pool
  * @level:     service level of its packets
- * @active:    it is in an active list, is served, or holds credits; written by the requester's owner
+ * @active:    it is in an active list, is served, or holds credits; written by the requester's
+ *             owner
  * @scheduled: it is to be served; its service begins when its work runs
  * @scarce:    it has taken the last credit in this service, so an ACK is urgent
  * @deficit:   deficit counter: packets that it may send; below 0 after a GSO super-packet
@@ -105,7 +106,7 @@ void pavo_drr_init(struct pavo_drr *drr, u32 quantum, u32 sends, u32 reads);
 /** pavo_drr_enable - update @on after a change of weights or limits. */
 void pavo_drr_enable(struct pavo_drr *drr);
 
-/** pavo_drr_queue_init - initialize a queue pair's queue; not active, with a deficit of @quantum. */
+/** pavo_drr_queue_init - initialize the queue of a queue pair, with a deficit of @quantum. */
 void pavo_drr_queue_init(struct pavo_drr_queue *queue, u32 quantum);
 
 /**
@@ -131,15 +132,15 @@ void pavo_drr_hold_credits(struct pavo_drr *drr, struct pavo_drr_queue *queue,
  * @drr:   of the adapter
  * @queue: of the queue pair
  *
- * The work of the queue pair calls this. If service began earlier, packets that are answered at once
- * would keep a CPU busy with one queue pair, and processes could not post to others.
+ * The work of the queue pair calls this. If service began earlier, packets that are answered at
+ * once would keep a CPU busy with one queue pair, and processes could not post to others.
  */
 void pavo_drr_begin_round(struct pavo_drr *drr, struct pavo_drr_queue *queue);
 
 /** pavo_drr_end_round - end the service of a queue pair: it has no more to send, or waits. */
 void pavo_drr_end_round(struct pavo_drr *drr, struct pavo_drr_queue *queue);
 
-/** pavo_drr_leave - remove a queue pair from the active list, end its service, return its credits. */
+/** pavo_drr_leave - remove a queue pair from list and service, and return its credits. */
 void pavo_drr_leave(struct pavo_drr *drr, struct pavo_drr_queue *queue);
 
 /**
@@ -150,10 +151,10 @@ void pavo_drr_leave(struct pavo_drr *drr, struct pavo_drr_queue *queue);
  */
 struct pavo_drr_queue *pavo_drr_next(struct pavo_drr *drr);
 
-/** pavo_drr_dequeue_any - remove a queue pair from any active list, to be run; NULL: all are empty. */
+/** pavo_drr_dequeue_any - remove a queue pair from any active list; NULL: all are empty. */
 struct pavo_drr_queue *pavo_drr_dequeue_any(struct pavo_drr *drr);
 
-/** pavo_drr_is_idle - true if the queue pair is in no active list, not served, and has no credits. */
+/** pavo_drr_is_idle - true if it is in no active list, not served, and has no credits. */
 bool pavo_drr_is_idle(const struct pavo_drr *drr,
 		      const struct pavo_drr_queue *queue);
 

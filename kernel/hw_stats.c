@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * hw_stats.c - shows the counters of an adapter as port statistics.
+ * hw_stats.c - reports the counters of an adapter as statistics of its port and device.
  *
- * Called by rdma core (`rdma statistic`, sysfs hw_counters); reads the per-CPU
- * counters that all rooms write. rdma core adds those of verbs/counter.c.
+ * Called by rdma core (`rdma statistic`, sysfs hw_counters); reads the per-CPU counters that all
+ * folders write. rdma core adds those of verbs/counter.c.
  */
 #include "adapter.h"
 
@@ -45,9 +45,9 @@ void pavo_hw_stats_sum(const struct pavo_pcpu_stats __percpu *stats,
 }
 
 /**
- * pavo_hw_stats_alloc - tell rdma core the names of the port's counters.
+ * pavo_hw_stats_alloc - allocate rdma core's description of the port's counters.
  *
- * Return: statistics, freed by rdma core; NULL without memory.
+ * Return: the description, which rdma core frees; NULL: no memory.
  */
 struct rdma_hw_stats *pavo_hw_stats_alloc(void)
 {
@@ -72,11 +72,11 @@ struct rdma_hw_stats *pavo_alloc_hw_port_stats(struct ib_device *ibdev,
 /**
  * pavo_get_hw_stats - sum the counters of all CPUs.
  * @ibdev: the adapter
- * @stats: of port or device
+ * @stats: of port or device; filled in
  * @port: 1, or 0 for the device
- * @index: not used, all are brought up to date
+ * @index: not used, all counters are updated
  *
- * Return: number of counters, -EINVAL without @stats.
+ * Return: number of counters; -EINVAL: no @stats.
  */
 int pavo_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 		      u32 port, int index)

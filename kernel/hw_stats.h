@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * hw_stats.h - what rdma core is told of the counters of an adapter (stats.h).
+ * hw_stats.h - rdma core's view of the counters of an adapter (stats.h).
  */
 #ifndef PAVO_HW_STATS_H
 #define PAVO_HW_STATS_H

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * id_alloc.c - random numbers for objects; see id_alloc.h. Called by qp/, verbs/ and
- * memory/ when an object is made, and by the owners of tables when a table ends.
+ * id_alloc.c - allocates random ids; see id_alloc.h. Called by qp/, verbs/ and memory/ when an
+ * object is made, and by the owners of tables when a table is destroyed.
  */
 #include <linux/random.h>
 #include <linux/xarray.h>
 #include "id_alloc.h"
 
-/* Draws before the next free number is taken; only nearly full tables need so many. */
+/* Draws before the next free id is taken; only nearly full tables need so many. */
 #define DRAWS 32
 
 static u32 draw_id(u32 low, u32 high)
@@ -33,8 +33,8 @@ int pavo_id_reserve(struct xarray *xa, u32 low, u32 high, u32 *id)
 	return err < 0 ? err : 0;
 }
 
-/* Is a number reserved or stored? xas_find() does not skip reserved ones. */
-static bool has_left(struct xarray *xa)
+/* True if an id is reserved or stored. xas_find() does not skip reserved ones. */
+static bool has_ids(struct xarray *xa)
 {
 	XA_STATE(xas, xa, 0);
 	void *entry;
@@ -49,6 +49,6 @@ static bool has_left(struct xarray *xa)
 
 void pavo_ids_destroy(struct xarray *xa)
 {
-	WARN_ON(has_left(xa));
+	WARN_ON(has_ids(xa));
 	xa_destroy(xa);
 }

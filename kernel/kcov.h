@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * kcov.h - shows a fuzzer (selftests/callfuzz) which code packets and workers reach, as
- * KCOV shows it for system calls. Does nothing on kernels without KCOV.
+ * kcov.h - remote KCOV coverage of packets and workers, for a fuzzer (selftests/callfuzz). Does
+ * nothing on kernels without KCOV.
  *
- * Put begin and end around the body of a function that the network stack or a worker calls,
- * and never one pair inside another.
+ * Put begin and end around the body of a function that the network stack or a worker calls. Pairs
+ * must not nest.
  */
 #ifndef PAVO_KCOV_H
 #define PAVO_KCOV_H
@@ -13,24 +13,24 @@
 #include <linux/preempt.h>
 #include <linux/sched.h>
 
-/* The number that the fuzzer asks for. */
+/* The common handle of the fuzzer. */
 #define PAVO_KCOV_ID 0x7061
 
-/* Begin, but not in a system call of a process: there KCOV runs already, or is not wanted. */
+/* Begin remote coverage, except in a system call of a process, which KCOV covers itself. */
 static inline bool pavo_kcov_begin(void)
 {
-	const bool seen = IS_ENABLED(CONFIG_KCOV) &&
-			  (in_serving_softirq() ||
-			   (in_task() && current->flags & PF_KTHREAD));
+	const bool begun = IS_ENABLED(CONFIG_KCOV) &&
+			   (in_serving_softirq() ||
+			    (in_task() && current->flags & PF_KTHREAD));
 
-	if (seen)
+	if (begun)
 		kcov_remote_start_common(PAVO_KCOV_ID);
-	return seen;
+	return begun;
 }
 
-static inline void pavo_kcov_end(bool seen)
+static inline void pavo_kcov_end(bool begun)
 {
-	if (seen)
+	if (begun)
 		kcov_remote_stop();
 }
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * limits.c - how many objects of each kind an adapter may have.
+ * limits.c - limits of the objects of an adapter.
  *
- * Parameters of the module lower them (modprobe pavo max_mr=10000), for a node
- * whose users share its memory. Called by verbs/, qp/ and memory/ when they make
- * or destroy an object. ibv_devinfo shows the limits.
+ * Module parameters lower them (modprobe pavo max_mr=10000), for a node whose users share its
+ * memory. Called by verbs/, qp/ and memory/ when they make or destroy an object. ibv_devinfo shows
+ * the limits.
  */
 #include <linux/moduleparam.h>
 #include "adapter.h"
 
-/* Least value of a limit: kernel consumers (QP 1, rdma_cm) need some objects. */
+/* Least limit: kernel consumers (QP 1, rdma_cm) need some objects. */
 #define PAVO_LEAST 8
 
 static unsigned int limit[PAVO_OBJ_COUNT] = {
@@ -73,20 +73,20 @@ int pavo_limits_check(void)
 	for (i = 0; i < PAVO_OBJ_COUNT; i++) {
 		if (limit[i] >= PAVO_LEAST && limit[i] <= known[i].most)
 			continue;
-		pr_err("pavo: %s=%u is not possible: give %u to %u\n",
-		       known[i].name, limit[i], PAVO_LEAST, known[i].most);
+		pr_err("%s=%u is not possible: give %u to %u\n", known[i].name,
+		       limit[i], PAVO_LEAST, known[i].most);
 		return -EINVAL;
 	}
 	return 0;
 }
 
-/** pavo_limit - how many objects of this kind an adapter may have. */
+/** pavo_limit - return the limit of a kind of object. */
 int pavo_limit(enum pavo_object object)
 {
 	return limit[object];
 }
 
-/** pavo_objects_init - of a new adapter. */
+/** pavo_objects_init - initialize the shares of users in a new adapter. */
 void pavo_objects_init(struct pavo_dev *dev)
 {
 	int i;
@@ -96,7 +96,7 @@ void pavo_objects_init(struct pavo_dev *dev)
 	pavo_shares_init(&dev->mcast.shares);
 }
 
-/** pavo_objects_end - of an adapter that goes. It has no objects any more. */
+/** pavo_objects_end - destroy the shares of an adapter that has no objects any more. */
 void pavo_objects_end(struct pavo_dev *dev)
 {
 	int i;
@@ -107,13 +107,13 @@ void pavo_objects_end(struct pavo_dev *dev)
 }
 
 /**
- * pavo_object_take - count one more object.
+ * pavo_object_take - charge an object to an adapter and a user.
  * @dev: the adapter
  * @object: kind of object
- * @account: user that it counts for; INVALID_UID: the kernel. pavo_share_take() says from where this
- *         may be called
+ * @account: the user; INVALID_UID: the kernel
  *
- * Return: false: the adapter's limit is reached, or the user's share.
+ * Context: as pavo_share_take().
+ * Return: true; false: the limit of the adapter, or the share of the user, is used up.
  */
 bool pavo_object_take(struct pavo_dev *dev, enum pavo_object object,
 		      kuid_t account)
@@ -128,7 +128,7 @@ bool pavo_object_take(struct pavo_dev *dev, enum pavo_object object,
 	return false;
 }
 
-/** pavo_object_give - count one object less, of those that @account took. */
+/** pavo_object_give - uncharge an object of @account. */
 void pavo_object_give(struct pavo_dev *dev, enum pavo_object object,
 		      kuid_t account)
 {

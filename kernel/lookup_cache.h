@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * lookup_cache.h - the front of a table whose numbers are drawn at random (id_alloc.h): the tree of such
- * an xarray is four nodes deep even for a few objects. Packets look here first.
+ * lookup_cache.h - direct-mapped cache of an xarray whose ids are random (id_alloc.h). The tree of
+ * such an xarray is four nodes deep even for a few objects, so packets look here first.
  *
- * Each place shows the object that came last of those whose numbers share it; others are found
- * in the xarray alone. An object in the front is in the xarray, too, so the rules of its RCU
- * are the same: its owner removes it, hides it, waits, then frees it.
+ * Each slot has the object that was added last of those whose ids share it; others are found in the
+ * xarray only. An object in the cache is in the xarray, too, and has the same lifetime rules: its
+ * owner removes it from both, waits for a grace period, and frees it.
  */
 #ifndef PAVO_LOOKUP_CACHE_H
 #define PAVO_LOOKUP_CACHE_H
@@ -13,41 +13,46 @@
 #include <linux/rcupdate.h>
 #include <linux/types.h>
 
-/** Places: two pages of pointers. */
-#define PAVO_LOOKUP_CACHE_PLACES 1024
+/** Number of slots: two pages of pointers. */
+#define PAVO_LOOKUP_CACHE_SLOTS 1024
 
 /**
- * struct pavo_lookup_cache - the objects that came last.
- * @place: by number modulo PAVO_LOOKUP_CACHE_PLACES; NULL: nothing is shown. Read under RCU, written
- *         under the lock of the xarray.
+ * struct pavo_lookup_cache - the objects that were added last.
+ * @slot:  by id modulo PAVO_LOOKUP_CACHE_SLOTS; NULL: empty. Read under RCU, written under the
+ *         lock of the xarray
  */
 struct pavo_lookup_cache {
-	void __rcu *place[PAVO_LOOKUP_CACHE_PLACES];
+	void __rcu *slot[PAVO_LOOKUP_CACHE_SLOTS];
 };
 
-/** pavo_lookup_cache_add - show @object; the xarray is locked, and has it. */
+/** pavo_lookup_cache_add - add @object, which is in the xarray; the xarray is locked. */
 static inline void pavo_lookup_cache_add(struct pavo_lookup_cache *cache,
 					 u32 number, void *object)
 {
-	rcu_assign_pointer(cache->place[number % PAVO_LOOKUP_CACHE_PLACES],
+	rcu_assign_pointer(cache->slot[number % PAVO_LOOKUP_CACHE_SLOTS],
 			   object);
 }
 
-/** pavo_lookup_cache_remove - do not show @object any more; the xarray is locked. */
+/** pavo_lookup_cache_remove - remove @object if it is in the cache; the xarray is locked. */
 static inline void pavo_lookup_cache_remove(struct pavo_lookup_cache *cache,
 					    u32 number, const void *object)
 {
-	void __rcu **place = &cache->place[number % PAVO_LOOKUP_CACHE_PLACES];
+	void __rcu **slot = &cache->slot[number % PAVO_LOOKUP_CACHE_SLOTS];
 
-	if (rcu_access_pointer(*place) == object)
-		rcu_assign_pointer(*place, NULL);
+	if (rcu_access_pointer(*slot) == object)
+		rcu_assign_pointer(*slot, NULL);
 }
 
-/** pavo_lookup_cache_find - an object that may have @number, or NULL; RCU read side. */
+/**
+ * pavo_lookup_cache_find - return an object that may have an id, or NULL; RCU read side. The caller
+ * compares the ids.
+ * @cache:  the cache
+ * @number: the id
+ */
 static inline void *
 pavo_lookup_cache_find(const struct pavo_lookup_cache *cache, u32 number)
 {
-	return rcu_dereference(cache->place[number % PAVO_LOOKUP_CACHE_PLACES]);
+	return rcu_dereference(cache->slot[number % PAVO_LOOKUP_CACHE_SLOTS]);
 }
 
 #endif /* PAVO_LOOKUP_CACHE_H */

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * main.c - the front door: load and unload, `rdma link add`, and events of the interfaces
- * below.
+ * main.c - load and unload of the module, `rdma link add`, and events of the network interfaces.
  *
- * Owns the life of struct pavo_dev. Called by the kernel (init, exit), by rdma
- * core (newlink, dealloc_driver) and by the network stack (notifier).
+ * Owns the life of struct pavo_dev. Called by the kernel (init, exit), by rdma core (newlink,
+ * dealloc_driver) and by the network stack (notifier).
  *
- * Locks: adapters_lock covers both lists, changes of adapter.c's table and what
- * detach_adapter() lets go of. RTNL is taken before it.
+ * Locks: adapters_lock protects both lists, changes of the table of ports (net/port.c), and the
+ * references that detach_adapter() drops. RTNL is taken before it.
  */
-#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
-
 #include <linux/if_arp.h>
 #include <linux/if_vlan.h>
 #include <linux/module.h>
@@ -36,8 +33,8 @@ MODULE_LICENSE("Dual BSD/GPL");
 MODULE_ALIAS_RDMA_LINK("pavo");
 
 static DEFINE_MUTEX(adapters_lock);
-static LIST_HEAD(live_adapters); /* from alloc_adapter() .. */
-static LIST_HEAD(dead_adapters); /* .. to the end of dealloc_adapter() .. */
+static LIST_HEAD(live_adapters); /* from alloc_adapter() to dealloc_adapter() */
+static LIST_HEAD(dead_adapters); /* from dealloc_adapter() to reap_adapters() */
 
 void pavo_show_adapters(struct seq_file *file,
 			void (*show)(struct seq_file *, struct pavo_dev *))
@@ -51,8 +48,9 @@ void pavo_show_adapters(struct seq_file *file,
 }
 
 /*
- * Let go of the interface and of its namespace's sockets, once. When an interface leaves, do
- * so at once and not with the adapter's removal: interface and namespace may be gone by then.
+ * Drop the references to the interface and to the sockets of its namespace, once. If the interface
+ * is unregistered, this must not wait for the removal of the adapter: interface and namespace may
+ * have been freed by then.
  */
 static void detach_adapter(struct pavo_dev *dev)
 {
@@ -74,14 +72,14 @@ static void detach_adapter(struct pavo_dev *dev)
 }
 
 /*
- * Free dead adapters. rdma core decides when an adapter ends, but does not tell when
- * dealloc_adapter() has returned to it. rdma core calls dealloc_adapter() with a lock held, so the
- * reaper takes that lock before it frees the adapter. Then no last instructions of
- * dealloc_adapter() are left, and the module can be unloaded.
+ * Free dead adapters. rdma core decides when an adapter ends, but does not report when
+ * dealloc_adapter() has returned. It calls dealloc_adapter() with unregistration_lock held, so the
+ * reaper takes that lock before it frees the adapter. After that no CPU executes dealloc_adapter(),
+ * and the module can be unloaded.
  *
- * The device of a dead adapter in sysfs is the parent of the devices that rdma core has made
- * for it in other namespaces. A namespace that is ending removes these by itself and needs
- * the parent until it is done: wait for that first.
+ * The device of a dead adapter in sysfs is the parent of the devices that rdma core has made for it
+ * in other namespaces. A namespace that ends removes these itself, and needs the parent until then,
+ * so wait for that first.
  */
 static void reap_adapters(struct work_struct *work)
 {
@@ -102,7 +100,7 @@ static void reap_adapters(struct work_struct *work)
 
 static DECLARE_WORK(reap_work, reap_adapters);
 
-/* The end of an adapter, registered or not: ops.dealloc_driver. */
+/* Destroy an adapter, registered or not: ops.dealloc_driver. */
 static void dealloc_adapter(struct ib_device *ibdev)
 {
 	struct pavo_dev *dev = to_pavo_dev(ibdev);
@@ -174,8 +172,8 @@ static struct pavo_dev *alloc_adapter(void)
 	dev->stats.dev = dev;
 	dev->stats.pcpu = alloc_percpu(struct pavo_pcpu_stats);
 	/*
-	 * Bound to CPUs: packets that another CPU sends would overtake those sent before.
-	 * Of normal priority: work for one process must not take the CPU from others.
+	 * Bound to CPUs: packets that another CPU sends would overtake those sent before. Of normal
+	 * priority: work for one process must not starve others.
 	 */
 	dev->wq = alloc_workqueue("pavo", bound, 0);
 	dev->end_wq =
@@ -194,7 +192,7 @@ static bool link_is_up(const struct net_device *ndev)
 	return netif_running(ndev) && netif_carrier_ok(ndev);
 }
 
-/* Make @dev the adapter of @ndev, which must not be leaving. */
+/* Make @dev the adapter of @ndev, unless that is being unregistered. */
 static int attach_adapter(struct pavo_dev *dev, struct net_device *ndev,
 			  struct net *net, const char **why)
 {
@@ -204,7 +202,7 @@ static int attach_adapter(struct pavo_dev *dev, struct net_device *ndev,
 	mutex_lock(&adapters_lock);
 	if (ndev->reg_state != NETREG_REGISTERED ||
 	    !net_eq(dev_net(ndev), net)) {
-		*why = "the interface is leaving";
+		*why = "the interface is being unregistered";
 		err = -ENODEV;
 	} else if (pavo_port_find(ndev)) {
 		*why = "the interface has an adapter already";
@@ -249,14 +247,14 @@ static int get_sockets(struct net *net, const char **why)
 	int err = pavo_net_get(net);
 
 	*why = err == -EADDRINUSE ?
-		       "UDP port 4791 is in use here; by rdma_rxe?" :
+		       "UDP port 4791 is already bound in this network namespace (by rdma_rxe?)" :
 		       "cannot make UDP sockets";
 	return err;
 }
 
 /*
- * Register an attached adapter. The caller holds a reference, since an administrator can
- * remove the device as soon as it is registered.
+ * Register an attached adapter. The caller has a reference, since an administrator can remove the
+ * device as soon as it is registered.
  */
 static int register_adapter(struct pavo_dev *dev, struct net_device *ndev,
 			    const char *name, const char **why)
@@ -264,11 +262,11 @@ static int register_adapter(struct pavo_dev *dev, struct net_device *ndev,
 	bool gone;
 	int err;
 
-	*why = "rdma core does not take the adapter";
+	*why = "rdma core cannot register the adapter";
 	pavo_verbs_setup(dev, ndev);
 	/*
-	 * rdma core makes all devices in the initial namespace. If the interface's
-	 * namespace does not see them (exclusive mode), move this one there.
+	 * rdma core makes all devices in the initial namespace. If they are not visible in the
+	 * interface's namespace (exclusive mode), move this one there.
 	 */
 	if (!rdma_dev_access_netns(&dev->ib, dev_net(ndev)))
 		write_pnet(&dev->ib.coredev.rdma_net, dev_net(ndev));
@@ -284,7 +282,7 @@ static int register_adapter(struct pavo_dev *dev, struct net_device *ndev,
 	if (err)
 		return err;
 
-	/* Did the interface leave when the adapter was not registered yet? */
+	/* The interface may have been unregistered before the adapter was registered. */
 	rtnl_lock();
 	gone = dev->gone;
 	rtnl_unlock();
@@ -362,7 +360,7 @@ static void change_link(struct pavo_dev *dev, const struct net_device *ndev)
 	ib_dispatch_event(&event);
 }
 
-/* The interface leaves: detach at once, and queue the adapter's removal. RTNL is held. */
+/* The interface is unregistered: detach at once, and queue the adapter's removal. RTNL is held. */
 static void leave_netdev(struct pavo_dev *dev)
 {
 	pavo_mcast_leave(dev);
@@ -383,8 +381,8 @@ static void rename_netdev(struct pavo_dev *dev, struct net_device *ndev)
 }
 
 /*
- * Act on an event of an interface, under RTNL. A changed MTU needs no action, since it is
- * looked up when used; rdma core keeps the addresses in the GID table.
+ * Handle an event of an interface, under RTNL. A changed MTU needs no action, since it is looked up
+ * when it is used; rdma core updates the addresses in the GID table.
  */
 static int handle_netdev_event(struct notifier_block *nb, unsigned long event,
 			       void *ptr)
@@ -439,9 +437,9 @@ static struct pavo_dev *get_any_adapter(void)
 }
 
 /*
- * Remove all adapters, and wait for those that another process is removing.
- * ib_unregister_driver() would not do: pavo has no driver id of its own, so it would also
- * remove the devices of other drivers without one.
+ * Remove all adapters, and wait for those that another process is removing. Not by
+ * ib_unregister_driver(): pavo has no driver id of its own, so that would also remove the devices
+ * of other drivers without one.
  */
 static void remove_adapters(void)
 {
@@ -514,13 +512,13 @@ err_deferred_free:
 
 static void __exit pavo_exit(void)
 {
-	/* waits for calls that are making an adapter, and allows no new ones */
+	/* waits for calls of pavo_newlink(), and allows no new ones */
 	rdma_link_unregister(&pavo_link_ops);
 	unregister_netdevice_notifier(&pavo_netdev_notifier);
 	remove_adapters();
 	pavo_workers_exit();
 	pavo_debugfs_exit();
-	/* wait for RCU callbacks, whose code is this module's */
+	/* wait for RCU callbacks, which are functions of this module */
 	rcu_barrier();
 	pavo_parent_exit();
 	pavo_refusal_exit();

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * ops.c - the table of operations; see ops.h. Constant data, nothing else.
+ * ops.c - the table of operations; see ops.h. Constant data only.
  */
 #include "ops.h"
 #include "wire/wire.h"
 
-/* The names that verbs in the kernel have for an operation. */
+/* Constants of kernel verbs, which user space does not have. */
 #ifdef __KERNEL__
 #include <linux/kernel.h>
 #include "compat.h"
@@ -143,7 +143,7 @@ const struct pavo_op pavo_ops[] = {
 		.length = sizeof(u64),
 		.only = PAVO_OP_IMM64,
 	},
-	/* The table has a row for every number that a doorbell can name. */
+	/* The table has a row for every value of a doorbell's operation bits. */
 	[PAVO_DB_OP_MASK] = {},
 };
 

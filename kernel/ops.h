@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * ops.h - the table of operations: a row says how an operation differs from others.
- * docs/datapath.md says how to add one.
+ * ops.h - the table of operations: a row has the properties of one operation. docs/datapath.md
+ * describes how to add one.
  *
  * Pure: constant data, the same in the module, the unit tests and the fuzzer. Included by
  * requester/, and by verbs/ for the opcodes in completions of kernel consumers.
@@ -32,9 +32,9 @@ enum pavo_op_segment {
 	PAVO_SEG_IMM64 = 1 << 6,
 };
 
-/* How the peer answers (struct pavo_op.answer). READ and those behind it take its resources. */
+/* The answer of the peer (struct pavo_op.answer). From READ on it takes a responder resource. */
 enum pavo_op_answer {
-	PAVO_ANSWER_NONE, /* nothing is sent: the adapter itself carries it out */
+	PAVO_ANSWER_NONE, /* none: the adapter executes the operation, and sends nothing */
 	PAVO_ANSWER_ACK,
 	PAVO_ANSWER_READ, /* packets of data */
 	PAVO_ANSWER_VALUE, /* one packet, with the old value */
@@ -43,18 +43,18 @@ enum pavo_op_answer {
 
 /**
  * struct pavo_op - an operation.
- * @services: enum pavo_op_service; 0: no queue takes it
+ * @services: enum pavo_op_service; 0: no queue accepts it
  * @segments: enum pavo_op_segment
  * @answer:   enum pavo_op_answer
- * @length:   bytes that it always has; 0: any number
+ * @length:   fixed length, bytes; 0: any length
  * @kernel:   for kernel consumers only
- * @first:    BTH opcode of its first packet, without the service; 0 if it is always one packet
- * @middle:   opcode of the packets in the middle, likewise
- * @last:     opcode of the last packet, likewise
- * @only:     opcode of an only packet
+ * @first:    BTH opcode of a first packet, without the service; 0 if it is always one packet
+ * @middle:   BTH opcode of a middle packet, likewise
+ * @last:     BTH opcode of a last packet, likewise
+ * @only:     BTH opcode of an only packet, without the service
  * @aop:      extended atomics: enum pavo_aop
  * @wc:       opcode of its completion for kernel consumers: enum ib_wc_opcode
- * @capability: what an adapter reports that has the operation: IB_DEVICE_*
+ * @capability: device capability that stands for the operation: IB_DEVICE_*
  *
  * The last two are for kernel consumers, and 0 in builds for user space.
  */
@@ -76,25 +76,25 @@ struct pavo_op {
 /** The table, by enum pavo_wqe_op; a row for each number that a doorbell can carry. */
 extern const struct pavo_op pavo_ops[PAVO_DB_OP_MASK + 1];
 
-/** pavo_op - the row of an operation; any value of a doorbell's operation bits has one. */
+/** pavo_op - return the row of an operation; any value of a doorbell's operation bits has one. */
 static inline const struct pavo_op *pavo_op(u8 op)
 {
 	return &pavo_ops[op & PAVO_DB_OP_MASK];
 }
 
-/** pavo_op_is_local - does the adapter carry it out without sending? */
+/** pavo_op_is_local - true if the adapter executes it without sending a packet. */
 static inline bool pavo_op_is_local(u8 op)
 {
 	return pavo_op(op)->answer == PAVO_ANSWER_NONE;
 }
 
-/** pavo_op_is_answered - does it get a response of its own, which takes a resource of the peer? */
+/** pavo_op_is_answered - true if it gets a response that takes a responder resource. */
 static inline bool pavo_op_is_answered(u8 op)
 {
 	return pavo_op(op)->answer >= PAVO_ANSWER_READ;
 }
 
-/** pavo_op_brings - does the answer bring data to memory of the requester? */
+/** pavo_op_brings - true if the answer has data for memory of the requester. */
 static inline bool pavo_op_brings(u8 op)
 {
 	return pavo_op(op)->answer == PAVO_ANSWER_READ ||
@@ -104,9 +104,9 @@ static inline bool pavo_op_brings(u8 op)
 #ifdef __KERNEL__
 #include <rdma/ib_verbs.h>
 
-/** pavo_op_of_wr - the operation of a kernel consumer's work request; NOP: unknown. */
+/** pavo_op_of_wr - return the operation of a kernel consumer's work request; NOP: unknown. */
 u8 pavo_op_of_wr(enum ib_wr_opcode wr);
-/** pavo_op_capabilities - what an adapter reports for its operations: IB_DEVICE_*. */
+/** pavo_op_capabilities - return the device capabilities of all operations: IB_DEVICE_*. */
 u64 pavo_op_capabilities(void);
 #endif
 

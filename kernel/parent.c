@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * parent.c - the device above an adapter in sysfs.
+ * parent.c - the parent device of an adapter in sysfs.
  *
- * Programs (librdmacm's tests, ibdev2netdev, container plug-ins) look for the
- * interface of an adapter in /sys/class/infiniband/ADAPTER/device/net, as for a
- * card. The interface's own parent cannot serve: a veth has none, and a bond's parent does
- * not lead to the interface with the addresses. So every adapter gets a device of its own in
- * /sys/devices/virtual/pavo, with a folder "net" in which a link leads to the interface.
+ * Programs (librdmacm's tests, ibdev2netdev, container plug-ins) look for the interface of an
+ * adapter in /sys/class/infiniband/ADAPTER/device/net. The parent device of the interface itself
+ * does not help: a veth has none, and that of a bond does not lead to the interface with the
+ * addresses. So every adapter has a device of its own in /sys/devices/virtual/pavo, with a folder
+ * "net" that has a link to the interface.
  *
- * Owns the class of these devices, whose file "refusal" is refusal.c's. Called by main.c.
+ * Owns the class of these devices, whose file "refusal" is implemented by refusal.c. Called by
+ * main.c.
  */
 #include <linux/idr.h>
 #include <linux/netdevice.h>
@@ -17,7 +18,7 @@
 #include "parent.h"
 #include "refusal.h"
 
-/* A file of the class is read in the namespace of its reader, adapters or not. */
+/* A file of the class exists without adapters, and shows the namespace of its reader. */
 static ssize_t refusal_show(pavo_class_arg *class,
 			    pavo_class_attribute_arg *attr, char *buf)
 {
@@ -41,7 +42,7 @@ static struct class pavo_class = {
 static DEFINE_IDA(pavo_parents);
 
 /*
- * A link in "net" belongs to the interface's namespace: in others the folder looks empty.
+ * A link in "net" belongs to the interface's namespace: in others the folder is empty.
  */
 static const struct kobj_ns_type_operations *
 pavo_net_ns_type(pavo_kobject_arg *kobj)
@@ -111,10 +112,10 @@ void pavo_parent_unlink(struct pavo_parent *parent)
 	if (!parent->linked)
 		return;
 	parent->linked = false;
-	/* the folder goes with the link in it */
+	/* removes the link, too */
 	kobject_del(&parent->net);
 	kobject_put(&parent->net);
-	/* wait: a later link reuses the memory, and the release is code of this module */
+	/* a later link reuses the memory, and release_net() is code of this module */
 	wait_for_completion(&parent->net_gone);
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * parent.h - the device above an adapter in sysfs; see parent.c. Called by
- * main.c only.
+ * parent.h - the parent device of an adapter in sysfs; see parent.c.
  */
 #ifndef PAVO_PARENT_H
 #define PAVO_PARENT_H
@@ -15,10 +14,10 @@ struct net_device;
 /**
  * struct pavo_parent - the device that /sys/class/infiniband/ADAPTER/device leads to.
  * @dev: the device; NULL: none
- * @id:  the number in its name
+ * @id:  id in its name
  * @net: its folder "net", with one link
- * @linked: @net is there
- * @net_gone: the last user of @net has left
+ * @linked: @net exists
+ * @net_gone: completed when the last reference to @net is dropped
  */
 struct pavo_parent {
 	struct device *dev;
@@ -31,23 +30,24 @@ struct pavo_parent {
 int pavo_parent_init(void);
 void pavo_parent_exit(void);
 
-/** pavo_parent_create - make @parent's device, without an interface yet. */
+/** pavo_parent_create - create the device, without a link to an interface. 0 or an errno. */
 int pavo_parent_create(struct pavo_parent *parent);
 
-/** pavo_parent_destroy - remove @parent's device, if it was made. */
+/** pavo_parent_destroy - remove the device, if it exists. */
 void pavo_parent_destroy(struct pavo_parent *parent);
 
 /**
- * pavo_parent_link - let net/NAME lead to an interface, by its present name.
+ * pavo_parent_link - create, or replace, the link net/NAME to an interface.
  * @parent: the parent
  * @ndev:   the interface
  *
- * Context: may sleep; the caller makes sure that @ndev is registered (RTNL), and that one
- * call changes a parent at a time.
+ * Context: may sleep; the caller holds RTNL, so that @ndev stays registered, and serializes calls
+ * for a parent.
+ * Return: 0 or a negative errno of sysfs.
  */
 int pavo_parent_link(struct pavo_parent *parent, struct net_device *ndev);
 
-/** pavo_parent_unlink - remove net/, if it is there. May sleep. */
+/** pavo_parent_unlink - remove the folder "net", if it exists. May sleep. */
 void pavo_parent_unlink(struct pavo_parent *parent);
 
 #endif /* PAVO_PARENT_H */

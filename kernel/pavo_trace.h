@@ -2,9 +2,8 @@
 /*
  * pavo_trace.h - tracepoints: /sys/kernel/tracing/events/pavo.
  *
- * They show the packets and states of queue pairs, walks over keys, and every counter as
- * it moves, so also each drop with its reason. All are off until an administrator turns them
- * on, and cost a no-op instruction each.
+ * They show packets and states of queue pairs, walks over keys, and each increment of a counter, so
+ * also each drop with its reason. All are off by default, and cost one no-op instruction each then.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM pavo
@@ -23,7 +22,7 @@
 	{ IB_QPS_RTR, "RTR" }, { IB_QPS_RTS, "RTS" }, { IB_QPS_SQD, "SQD" }, \
 	{ IB_QPS_SQE, "SQE" }, { IB_QPS_ERR, "ERR" }
 
-/* A send request was taken from its queue. */
+/* The requester has parsed a send WQE. */
 TRACE_EVENT(pavo_post,
 	TP_PROTO(const struct pavo_qp *qp, const struct pavo_swqe *wqe),
 	TP_ARGS(qp, wqe),
@@ -91,7 +90,7 @@ DEFINE_EVENT(pavo_packet, pavo_receive,
 	TP_ARGS(qp, pkt, payload)
 );
 
-/* The requester acts on an acknowledgment. @syndrome: IBA 9.7.5.2 */
+/* The requester handles an acknowledgment. @syndrome: IBA 9.7.5.2 */
 TRACE_EVENT(pavo_ack,
 	TP_PROTO(const struct pavo_qp *qp, u32 psn, u8 syndrome),
 	TP_ARGS(qp, psn, syndrome),
@@ -116,7 +115,7 @@ TRACE_EVENT(pavo_ack,
 		  __entry->syndrome, __entry->unacked, __entry->next)
 );
 
-/* The requester goes back to the oldest packet that is not acknowledged. */
+/* The requester retransmits from the oldest unacknowledged packet on. */
 TRACE_EVENT(pavo_retransmit,
 	TP_PROTO(const struct pavo_qp *qp),
 	TP_ARGS(qp),
@@ -139,7 +138,7 @@ TRACE_EVENT(pavo_retransmit,
 		  __entry->sent, __entry->retries)
 );
 
-/* A deadline of a queue pair has passed. */
+/* A timer of a queue pair has expired. */
 TRACE_EVENT(pavo_timer,
 	TP_PROTO(const struct pavo_qp *qp, bool rnr),
 	TP_ARGS(qp, rnr),
@@ -178,7 +177,7 @@ TRACE_EVENT(pavo_state,
 );
 
 /*
- * A walk of the remote key manager is over. It had @keys keys of @pd, the first is @key.
+ * A walk of the remote key manager has ended. It had @keys keys of @pd, the first is @key.
  * @pd_fail: queue pairs of another PD (rkm_full_walk); @compares: slots compared with a key.
  */
 TRACE_EVENT(pavo_rkm,
@@ -215,7 +214,7 @@ TRACE_EVENT(pavo_rkm,
 		  __entry->matches, __entry->stalls, __entry->ns)
 );
 
-/* A counter moved; those of drops have _drop_ in their names. */
+/* A counter was incremented; those of drops have _drop_ in their names. */
 TRACE_EVENT(pavo_count,
 	TP_PROTO(const struct pavo_dev *dev, const char *name),
 	TP_ARGS(dev, name),

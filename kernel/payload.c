@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * payload.c - payload between packets and regions; see payload.h.
+ * payload.c - moves payload between packets and regions; see payload.h.
  *
- * Called by both sides of a queue pair inside the RCU section in which they translated the range;
- * no function here checks bounds again.
+ * Called by both sides of a queue pair in the RCU section in which they have checked key and
+ * bounds; no function here checks them again.
  */
 #include <linux/module.h>
 #include "memory/memory.h"
@@ -13,7 +13,7 @@
 bool pavo_copy_reads = true;
 module_param_named(copy_reads, pavo_copy_reads, bool, 0644);
 MODULE_PARM_DESC(copy_reads,
-		 "what peers read is copied, not attached by page (Y)");
+		 "copy data of READ responses instead of attaching pages (Y)");
 
 int pavo_payload_take(const struct pavo_region *region, u64 va,
 		      struct sk_buff *skb, unsigned int from, unsigned int len)

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * refusal.c - why the last `rdma link add` of a network namespace was refused.
+ * refusal.c - the reason why the last `rdma link add` of a network namespace failed.
  *
- * rdma core hands a driver's errno to the caller, and no text. So each reason has an errno of
- * its own, and the text is in the log and in /sys/class/pavo/refusal, where `pavo status`
- * finds it. One refusal is kept for each namespace, until an adapter is added there. Writer and
- * reader go by the namespace of the calling process: that one stays while it is used, which an
- * interface may leave at any time, and names of other namespaces stay there.
+ * rdma core returns a driver's errno to the caller, but no text. So each reason has an errno of its
+ * own, and the text is in the log and in /sys/class/pavo/refusal, where `pavo status` reads it. One
+ * reason is stored for each namespace, until an adapter is added there. Writer and reader use the
+ * namespace of the calling process, which exists during the call, while an interface may leave its
+ * namespace at any time. So no process sees names of another namespace.
  */
-#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
-
 #include <linux/netdevice.h>
 #include <linux/nsproxy.h>
 #include <linux/sched.h>
@@ -18,14 +16,15 @@
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
 #include <rdma/ib_verbs.h>
+#include "compat.h"
 #include "refusal.h"
 
 /**
- * struct refusal - the last refusal of a namespace.
+ * struct refusal - the last failure in a namespace.
  * @why:    the reason; NULL: none
- * @err:    what the caller was told; negative
+ * @err:    the errno that was returned; negative
  * @when:   seconds since the machine booted
- * @device: name of the adapter that was asked for
+ * @device: name of the adapter that was requested
  * @netdev: name of the interface at that time
  */
 struct refusal {
@@ -67,7 +66,7 @@ void pavo_refusal_forget(void)
 	spin_unlock(&refusals_lock);
 }
 
-/* Names are shown with what cannot be printed escaped: a line is a line of this file. */
+/* Names are escaped, so that a name with a line break cannot add a line to the file. */
 ssize_t pavo_refusal_show(char *buf)
 {
 	struct refusal last;

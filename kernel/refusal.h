@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * refusal.h - why `rdma link add` was refused; see refusal.c. Called by main.c, and by sysfs
+ * refusal.h - the reason why `rdma link add` failed; see refusal.c. Called by main.c, and by sysfs
  * through parent.c.
  */
 #ifndef PAVO_REFUSAL_H
@@ -11,10 +11,10 @@
 struct net_device;
 
 /**
- * pavo_refuse - log a reason, and keep it for the network namespace of the calling process.
- * @name: of the adapter that was asked for
+ * pavo_refuse - log the reason of a failure, and store it for the network namespace of the caller.
+ * @name: name of the adapter that was requested
  * @ndev: the interface
- * @err:  what the caller of rdma link add is told; negative
+ * @err:  the errno that rdma link add gets; negative
  * @why:  the reason, a constant text
  *
  * Return: @err.
@@ -22,10 +22,10 @@ struct net_device;
 int pavo_refuse(const char *name, const struct net_device *ndev, int err,
 		const char *why);
 
-/** pavo_refusal_forget - an adapter was added by a process of that namespace: keep no reason. */
+/** pavo_refusal_forget - clear the reason of the caller's namespace, after it added an adapter. */
 void pavo_refusal_forget(void);
 
-/** pavo_refusal_show - write what is kept for the namespace of the reader, for sysfs. */
+/** pavo_refusal_show - print the reason of the reader's namespace to a buffer of sysfs. */
 ssize_t pavo_refusal_show(char *buf);
 
 int pavo_refusal_init(void);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * stats.h - the counters of an adapter, with a name for every reason of a drop.
+ * stats.h - the counters of an adapter. Each reason of a drop has a counter.
  *
- * Written from any context (per CPU, no lock), shown by hw_stats.c. A counter that says a packet
- * was dropped begins with rx_drop_; the reason is the rest of the name.
+ * Written from any context (per CPU, no lock), reported by hw_stats.c. The name of a counter of
+ * dropped packets is rx_drop_ or tx_drop_ and the reason.
  */
 #ifndef PAVO_STATS_H
 #define PAVO_STATS_H
@@ -17,8 +17,8 @@
 struct pavo_dev;
 
 /*
- * Counters of the port, which rdma core tells all in one message of a page. More names do not fit:
- * counters of rooms with few users are those of the device, below.
+ * Counters of the port, which rdma core reports in one netlink message of a page. More names do not
+ * fit: new counters, and counters that few users need, belong to the device, below.
  * X(name): the enumerator is PAVO_CNT_name, the visible name is "name".
  */
 #define PAVO_COUNTERS(X)                                            \
@@ -32,16 +32,16 @@ struct pavo_dev;
 	X(rx_naks)                                                  \
 	X(tx_rnr_naks)                                              \
 	X(rx_rnr_naks)                                              \
-	X(tx_retransmits) /* packets sent again */                  \
+	X(tx_retransmits) /* packets retransmitted */               \
 	X(tx_drop_no_memory)                                        \
 	X(tx_drop_no_route)                                         \
 	X(tx_drop_congested) /* refused by the interface */         \
 	X(tx_drop_filtered) /* refused by a packet filter */        \
-	X(tx_drop_too_long) /* longer than the route takes */       \
+	X(tx_drop_too_long) /* beyond the MTU of the route */       \
 	X(tx_drop_node) /* the window has no route to it */         \
 	X(tx_drop_user_socket) /* a process sent to the port */     \
 	X(loss_timer_expired)                                       \
-	X(loss_timer_put_off) /* packet is in a queue here */       \
+	X(loss_timer_put_off) /* packet is in a local queue */      \
 	X(rnr_timer_expired)                                        \
 	X(retry_exceeded)                                           \
 	X(rnr_retry_exceeded)                                       \
@@ -59,11 +59,11 @@ struct pavo_dev;
 	X(rx_drop_state) /* QP not ready to receive */              \
 	X(rx_drop_pkey)                                             \
 	X(rx_drop_qkey)                                             \
-	X(rx_drop_address) /* not from its peer; to many */         \
+	X(rx_drop_address) /* not its peer; to many addresses */    \
 	X(rx_drop_psn_ghost) /* ACK of nothing outstanding */       \
 	X(rx_drop_response) /* response to no request */            \
 	X(rx_drop_syndrome) /* neither ACK nor a known NAK */       \
-	X(rx_drop_old_response) /* to one that was answered */      \
+	X(rx_drop_old_response) /* to an answered request */        \
 	X(rx_drop_out_of_sequence) /* behind a gap already NAKed */ \
 	X(rx_drop_duplicate_read) /* too old to be replayed */      \
 	X(rx_drop_backlog) /* QP busy and backlog full */           \
@@ -71,27 +71,27 @@ struct pavo_dev;
 	X(rx_drop_recv_length) /* UC, UD: the receive is shorter */ \
 	X(rx_drop_invalid_request) /* UC: sequence, length */       \
 	X(rx_drop_access) /* UC: memory may not be written */       \
-	X(rx_drop_no_memory) /* no copy for a group's QP */         \
+	X(rx_drop_no_memory) /* no copy for a QP of a group */      \
 	X(rx_drop_window) /* no such window */                      \
 	X(rx_drop_window_key) /* of another job */                  \
-	X(rx_drop_fifo_full) /* the process consumes no frames */   \
+	X(rx_drop_fifo_full) /* process consumes no frames */       \
 	X(rx_drop_rcxt) /* not the window's */                      \
 	X(rx_drop_rcxt_busy)                                        \
-	X(rx_drop_tid) /* of an attempt that is over */             \
-	X(rx_drop_rdma_again) /* this fragment was here */          \
-	X(rx_drop_rdma_far) /* overtook too many */                 \
+	X(rx_drop_tid) /* of an attempt that has ended */           \
+	X(rx_drop_rdma_again) /* fragment is a duplicate */         \
+	X(rx_drop_rdma_far) /* too many fragments ahead */          \
 	X(rx_drop_rdma_length) /* more than announced */            \
-	X(rx_drop_rdma_pvo) /* memory that may not be touched */    \
+	X(rx_drop_rdma_pvo) /* memory access not allowed */         \
 	X(rx_drop_rdma_invalid) /* unknown flag or status */        \
 	X(rx_frames) /* packets that became frames */               \
 	X(tx_frames) /* and frames that became packets */           \
 	X(tx_rdma_packets) /* data between windows */               \
 	X(rx_rdma_packets)                                          \
-	X(rdma_done) /* all of an operation came */                 \
+	X(rdma_done) /* operations that are complete */             \
 	X(rdma_repeats) /* attempts at complete operations */       \
 	X(window_bad_commands) /* in a command page */              \
-	X(window_events) /* of receiving, and deaths */             \
-	X(window_no_worker) /* all of them are at work */           \
+	X(window_events) /* receive events, and window ends */      \
+	X(window_no_worker) /* all of them are busy */              \
 	X(window_manager) /* runs of the work manager */            \
 	X(rx_nak_sent_invalid_request)                              \
 	X(rx_nak_sent_remote_access)                                \
@@ -104,30 +104,30 @@ struct pavo_dev;
 	X(wqe_errors) /* send WQEs refused */                       \
 	X(rq_index_errors) /* RQ producer index absurd */           \
 	X(cq_overruns)                                              \
-	X(odp_faults) /* requests to bring pages in */              \
+	X(odp_faults) /* requests to fault pages in */              \
 	X(odp_fault_errors) /* faults that failed */                \
-	X(odp_invalidations) /* pages taken back by the kernel */   \
+	X(odp_invalidations) /* pages that the kernel unmapped */   \
 	X(rkm_walks) /* over the keys in use */                     \
-	X(rkm_requests) /* keys that walks looked for */            \
-	X(rkm_qps) /* QPs looked at */                              \
+	X(rkm_requests) /* keys that walks searched */              \
+	X(rkm_qps) /* QPs visited by walks */                       \
 	X(rkm_pd_fail) /* of another protection domain */           \
 	X(rkm_keys) /* slots compared with a key */                 \
 	X(rkm_matches) /* operations ended */                       \
-	X(rkm_stalls) /* copies waited for */                       \
+	X(rkm_stalls) /* waits for a copy to end */                 \
 	X(rkm_walk_ns)                                              \
 	X(cq_index_errors) /* CQ consumer index absurd */           \
 	X(qp_errors) /* QPs moved to Error */                       \
 	X(sq_errors) /* send queues of UC and UD moved to SQE */
 
 /* Counters of the device: /sys/class/infiniband/ADAPTER/hw_counters. */
-#define PAVO_DEVICE_COUNTERS(X)                                 \
-	X(direct_sent) /* ranges that work requests took */     \
-	X(direct_copied) /* bytes between packets and ranges */ \
-	X(direct_refused) /* not the turn, or too many bytes */ \
-	X(direct_busy) /* turns that a device or driver held */ \
-	X(direct_waits) /* for a buffer of the pool */          \
-	X(direct_bounced) /* did without a buffer */            \
-	X(device_pages) /* of PCI devices, in regions */        \
+#define PAVO_DEVICE_COUNTERS(X)                                  \
+	X(direct_sent) /* ranges that work requests claimed */   \
+	X(direct_copied) /* bytes copied to or from ranges */    \
+	X(direct_refused) /* not the owner, or too many bytes */ \
+	X(direct_busy) /* hand-overs that a device held up */    \
+	X(direct_waits) /* for a buffer of the pool */           \
+	X(direct_bounced) /* fallbacks without a buffer */       \
+	X(device_pages) /* of PCI devices, in regions */         \
 	X(device_atomics) /* refused: the word is in one */
 
 enum pavo_counter {
@@ -138,7 +138,7 @@ enum pavo_counter {
 		PAVO_CNT_COUNT,
 };
 
-/* The first of the device; so many counters has the port. */
+/* The first counter of the device, which is also the number of counters of the port. */
 #define PAVO_CNT_OF_PORT PAVO_CNT_direct_sent
 
 struct pavo_pcpu_stats {
@@ -146,13 +146,12 @@ struct pavo_pcpu_stats {
 };
 
 /**
- * struct pavo_stats - the counters of an adapter or of a QP. A QP counts in those of its
- * adapter unless `rdma statistic qp bind` gave it others (verbs/counter.c).
+ * struct pavo_stats - the counters of an adapter or of a QP. A QP counts in those of its adapter
+ * unless `rdma statistic qp bind` has given it others (verbs/counter.c).
  * @dev:   the adapter
  * @of_qp: the counters are those of a QP
- * @pcpu: counters per CPU. Those of an adapter stay. Those of a QP may be replaced and
- *         are freed a grace period later, so counting in a QP needs RCU read-locked, or
- *         preemption or BH disabled.
+ * @pcpu:  counters per CPU. Those of a QP may be replaced, and are freed a grace period later, so
+ *         counting in a QP needs RCU read-locked, or preemption or BH disabled.
  */
 struct pavo_stats {
 	struct pavo_dev *dev;
@@ -185,8 +184,8 @@ static inline void pavo_stats_check(const struct pavo_stats *stats)
 	pavo_stats_add_by(this_cpu_add, stats, name, n)
 
 /*
- * The same with BH disabled, for a counter that no hard interrupt writes. Only x86 adds to memory
- * of a CPU by one instruction: others lock interrupts out, or need an atomic.
+ * The same with BH disabled, for a counter that no hard interrupt writes. Only x86 adds to per-CPU
+ * memory by one instruction; other CPUs disable interrupts, or need an atomic.
  */
 #define pavo_stats_add_bh(stats, name, n)                       \
 	do {                                                    \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * status.c - the table that translates a status for consumers and peers; see status.h.
- * Constant data, nothing else.
+ * status.c - the table that maps a status for consumers and peers; see status.h. Constant data
+ * only.
  */
 #include <rdma/ib_verbs.h>
 #include <rdma/pavo-abi.h>
@@ -15,14 +15,14 @@
 			PAVO_NAK_REM_ACCESS                             \
 	}
 
-/* A WQE failed with @status. A peer that caused it is told that this end is at fault. */
+/* A WQE failed with @status. A peer that caused it gets a remote operational error. */
 #define WQE(error, status)                                       \
 	{                                                        \
 		PAVO_VE_##error, IB_WC_##status, IB_WC_##status, \
 			PAVO_NAK_REM_OP                          \
 	}
 
-/* No WQE is concerned, or one that completed before. */
+/* No WQE fails, or one that has completed already. */
 #define PEER(syndrome)                                                       \
 	{                                                                    \
 		PAVO_VE_NONE, IB_WC_GENERAL_ERR, IB_WC_GENERAL_ERR, syndrome \

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * trace.c - the bodies of the tracepoints, and a function for the tracepoint of counters:
- * stats.h, which all files include, cannot include its header.
+ * trace.c - the bodies of the tracepoints, and a function that stats.h calls, because it cannot
+ * include the header of the tracepoints.
  */
 #define CREATE_TRACE_POINTS
 #include "pavo_trace.h"
 
 /**
- * pavo_count_traced - trace a counter that moved.
+ * pavo_count_traced - trace the increment of a counter.
  * @dev: the adapter
  * @name: name of the counter
  */

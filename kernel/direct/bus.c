@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * bus.c - the bus side of a direct window in process context: arm, count, give up, and the end of
- * its turn.
+ * bus.c - the bus side of a direct window in process context: arms and disarms ranges, counts
+ * bytes, and hands ranges over to the link side.
  *
- * When a turn ends, pages leave the page tables first, so that a late store of a process faults and
- * changes nothing that is sent, or sent again. A device that has the page still could, and a driver
- * that has the range mapped as a dma-buf, so the turn ends only when the pages are the window's
- * alone. The state of the range keeps others from getting at them meanwhile.
+ * A hand-over removes the pages from page tables first, so that a later store of a process faults
+ * and does not change data that is sent or retransmitted. A device that still has a page, or a
+ * driver that has the range mapped as a dma-buf, could change the data, so the hand-over waits
+ * until only the window uses the pages. The state of the range prevents new uses meanwhile.
  */
 #include <linux/delay.h>
 #include <linux/ktime.h>
@@ -15,9 +15,8 @@
 #include "memory/key_state.h"
 
 /*
- * How long the end of a turn waits for a device that completed, and then puts its pages, or for a
- * driver that gives its mapping back. Not in jiffies, which stand still while the tick of a virtual
- * machine is late.
+ * Time that a hand-over waits for a device that has completed to put its pages, or for a driver to
+ * unmap. Not in jiffies, which do not advance while the tick of a virtual machine is delayed.
  */
 #define DEVICE_WAIT_MS 1000
 #define DEVICE_LOOK_US 100
@@ -26,7 +25,7 @@ void pavo_direct_publish(struct pavo_direct *window, u32 range)
 {
 	struct pavo_direct_register reg;
 
-	pavo_direct_notify(&window->slots[range].range, &reg);
+	pavo_direct_fill_register(&window->slots[range].range, &reg);
 	window->registers[range] = reg;
 	wake_up_interruptible_all(&window->wait);
 }
@@ -43,12 +42,12 @@ void pavo_direct_wake(struct pavo_direct_slot *slot)
 					raw_smp_processor_id());
 }
 
-/* Take the pages of a range out of all page tables. The turns are held. */
+/* Remove the pages of a range from all page tables. map_mutex is held. */
 static void unmap_range(struct pavo_direct *window, u32 range)
 {
 	struct pavo_direct_slot *slot = &window->slots[range];
 
-	lockdep_assert_held(&window->turns);
+	lockdep_assert_held(&window->map_mutex);
 	if (!slot->mapped)
 		return;
 	unmap_mapping_range(&window->mapping,
@@ -57,7 +56,7 @@ static void unmap_range(struct pavo_direct *window, u32 range)
 	slot->mapped = false;
 }
 
-static bool is_held(struct pavo_direct *window, u32 buffer)
+static bool is_buffer_used(struct pavo_direct *window, u32 buffer)
 {
 	bool held;
 
@@ -67,12 +66,12 @@ static bool is_held(struct pavo_direct *window, u32 buffer)
 	return held;
 }
 
-/* Wait until the pages are the window's alone, or nothing tells that they will be. */
+/* Wait until only the window uses the pages. False: timeout, or the process is being killed. */
 static bool wait_for_device(struct pavo_direct *window, u32 buffer)
 {
 	const ktime_t end = ktime_add_ms(ktime_get(), DEVICE_WAIT_MS);
 
-	while (is_held(window, buffer)) {
+	while (is_buffer_used(window, buffer)) {
 		if (ktime_after(ktime_get(), end) ||
 		    fatal_signal_pending(current))
 			return false;
@@ -81,7 +80,7 @@ static bool wait_for_device(struct pavo_direct *window, u32 buffer)
 	return true;
 }
 
-int pavo_direct_end_turn(struct pavo_direct *window, u32 range, u32 bytes)
+int pavo_direct_hand_over(struct pavo_direct *window, u32 range, u32 bytes)
 {
 	struct pavo_direct_slot *slot = &window->slots[range];
 	bool free = true;
@@ -92,10 +91,10 @@ int pavo_direct_end_turn(struct pavo_direct *window, u32 range, u32 bytes)
 	buffer = slot->range.buffer;
 	uses = slot->range.uses;
 	spin_unlock_bh(&window->lock);
-	/* The state lets no process or driver map it anew. */
-	mutex_lock(&window->turns);
+	/* In this state no process or driver can map it again. */
+	mutex_lock(&window->map_mutex);
 	unmap_range(window, range);
-	mutex_unlock(&window->turns);
+	mutex_unlock(&window->map_mutex);
 	if (buffer != PAVO_DIRECT_NO_BUFFER)
 		free = wait_for_device(window, buffer);
 
@@ -124,7 +123,7 @@ int pavo_direct_end_turn(struct pavo_direct *window, u32 range, u32 bytes)
 	return err;
 }
 
-/* Count attempts that found no buffer, by what the caller will do. Locked; not closed. */
+/* Count an attempt that found no buffer, by the caller's flags. Locked; not closed. */
 static void count_no_buffer(struct pavo_direct *window, u32 flags)
 {
 	struct pavo_dev *dev = window->dev;
@@ -135,7 +134,7 @@ static void count_no_buffer(struct pavo_direct *window, u32 flags)
 		pavo_count(dev, direct_bounced);
 }
 
-/* Does the caller ask for a range, a length and flags that there are? */
+/* Check range, length and flags of the caller. */
 static bool is_valid_arm(const struct pavo_direct *window,
 			 const struct pavo_direct_arm_args *args)
 {
@@ -169,7 +168,7 @@ int pavo_direct_arm_range(struct pavo_direct *window,
 		err = -EAGAIN;
 		count_no_buffer(window, args->flags);
 	} else {
-		/* The buffer is there: now the range is valid. */
+		/* The range has a buffer now, so it can become valid. */
 		pavo_direct_arm(&slot->range, args->total, args->flags);
 		pavo_direct_publish(window, args->range);
 	}
@@ -177,14 +176,14 @@ int pavo_direct_arm_range(struct pavo_direct *window,
 	return err;
 }
 
-/* Count bytes that lie behind those which were admitted before. Locked. */
+/* Count the bytes behind those that were admitted before. Locked. */
 static int count_next(struct pavo_direct_range *range, u32 bytes, bool *last)
 {
 	u32 at = range->admitted + (range->read ? range->done : 0);
 	u32 len = bytes;
 	int err = pavo_direct_admit(range, range->read, at, &len);
 
-	/* A reader of the file would wait for them, or be told that they are gone. */
+	/* The errnos are for readers of the file. */
 	if (err == -EAGAIN || err == -ENODATA)
 		return range->state == PAVO_DIRECT_LOADED ? -ENOSPC : -EBADF;
 	if (!err && len != bytes) {
@@ -215,7 +214,7 @@ int pavo_direct_count_bytes(struct pavo_direct *window,
 	if (!err && !last)
 		pavo_direct_publish(window, args->range);
 	spin_unlock_bh(&window->lock);
-	return last ? pavo_direct_end_turn(window, args->range, args->bytes) :
+	return last ? pavo_direct_hand_over(window, args->range, args->bytes) :
 		      err;
 }
 
@@ -224,7 +223,7 @@ void pavo_direct_end_ranges(struct pavo_direct *window)
 	struct pavo_direct_slot *slot;
 	u32 i;
 
-	mutex_lock(&window->turns);
+	mutex_lock(&window->map_mutex);
 	for (i = 0; i < window->shape.ranges; i++) {
 		slot = &window->slots[i];
 		if (READ_ONCE(slot->range.state) != PAVO_DIRECT_ENDING)
@@ -236,7 +235,7 @@ void pavo_direct_end_ranges(struct pavo_direct *window)
 		pavo_direct_publish(window, i);
 		spin_unlock_bh(&window->lock);
 	}
-	mutex_unlock(&window->turns);
+	mutex_unlock(&window->map_mutex);
 }
 
 int pavo_direct_disarm(struct pavo_direct *window, u32 range)

@@ -23,10 +23,10 @@
 /**
  * struct pavo_direct_buffer - a buffer of the pool.
  * @range:   the range that has it, or PAVO_DIRECT_NO_RANGE
- * @pins:    copies between it and a file that are under way
- * @exports: dma-bufs that name it. Only the range of the first may have it meanwhile
+ * @pins:    copies between it and a file that are in progress
+ * @exports: dma-bufs of it. Only the range of the first one may have it meanwhile
  * @own:     that range
- * @maps:    mappings of those that drivers have; none begins but in the turn of the bus side
+ * @maps:    mappings of these dma-bufs by drivers; none begins unless the bus side owns the range
  */
 struct pavo_direct_buffer {
 	u32 range;
@@ -37,11 +37,11 @@ struct pavo_direct_buffer {
 };
 
 /**
- * struct pavo_direct_slot - a range, and what waits for it.
+ * struct pavo_direct_slot - a range, and the queue pair that waits for it.
  * @range:   its state
- * @key_state:  queue pair whose work request has it; NULL: none yet
+ * @key_state: of the queue pair whose work request has claimed it; NULL: none yet
  * @wqe:     number of that work request
- * @missing: the side of @key_state that waits until it is drained, or NULL
+ * @missing: of the side that waits until it is drained, or NULL
  * @mapped:  pages of its buffer may be in a process's page table
  */
 struct pavo_direct_slot {
@@ -54,27 +54,27 @@ struct pavo_direct_slot {
 
 /**
  * struct pavo_direct - a direct window.
- * @refs:     the object of the process, files, dma-bufs
+ * @refs:     references of the uverbs object, files and dma-bufs
  * @list:     in the adapter's list
- * @number:   for people
- * @dev:      the adapter; not to be used when @closed
+ * @number:   id, for debugfs
+ * @dev:      the adapter; must not be used when @closed
  * @mr:       the key
- * @shape:    ranges
- * @mm:       the process that made it, whose RLIMIT_MEMLOCK pays for the buffers
- * @npages:   of a range or buffer
- * @nbuffers: of the pool
- * @lock:     protects all that follows but the constant arrays
- * @turns:    held while pages are put into page tables, and taken out. Taken before @lock
- * @closed:   the process's object is gone
+ * @shape:    base, number and size of the ranges
+ * @mm:       of the process that made it; the buffers are charged to its RLIMIT_MEMLOCK
+ * @npages:   pages of a range or buffer
+ * @nbuffers: buffers of the pool
+ * @lock:     protects all members below except the constant arrays
+ * @map_mutex: held while pages are inserted into page tables, and removed. Taken before @lock
+ * @closed:   the uverbs object was destroyed
  * @wait:     woken by each change that a process may wait for
- * @end:      takes mappings of ranges away that were given up in softirq
- * @look:     wakes processes that wait for a buffer which is in quarantine: no call tells when
- *            others put its pages
+ * @end:      unmaps ranges that were disarmed in softirq
+ * @look:     wakes processes that wait for a buffer in quarantine: no callback reports that others
+ *            have put its pages
  * @mapping:  all mappings of the window's files
- * @registers: page that processes may read
+ * @registers: pages that processes may read
  * @pages:    of the buffers; constant
- * @nowhere:  page in the place of those of ranges without a buffer
- * @current_pages: of the ranges, at present; the region's list
+ * @nowhere:  page that stands for those of ranges without a buffer
+ * @current_pages: present pages of the ranges; the list of the region
  * @exports:  dma-bufs of all buffers
  * @buffers:  the pool
  * @slots:    the ranges
@@ -90,7 +90,7 @@ struct pavo_direct {
 	u32 npages;
 	u32 nbuffers;
 	spinlock_t lock; /* states and the pool */
-	struct mutex turns; /* page tables */
+	struct mutex map_mutex; /* page tables */
 	bool closed;
 	wait_queue_head_t wait;
 	struct work_struct end;
@@ -116,7 +116,7 @@ static inline u64 pavo_direct_length(const struct pavo_direct *window)
 	return (u64)window->shape.ranges * window->shape.size;
 }
 
-/** pavo_direct_page - a page of the buffer that a range has. Locked, or the buffer is pinned. */
+/** pavo_direct_page - return page @at of a buffer. Locked, or the buffer is pinned. */
 static inline struct page *pavo_direct_page(const struct pavo_direct *window,
 					    u32 buffer, u32 at)
 {
@@ -128,29 +128,30 @@ void pavo_direct_put(struct pavo_direct *window);
 
 /* pool.c; locked */
 
-/* Give the range a buffer. False: the pool has none. */
+/* Assign a buffer of the pool to a range. False: none is free. */
 bool pavo_direct_take_buffer(struct pavo_direct *window, u32 range);
-/* Take its buffer away. */
+/* Return the buffer of a range to the pool. */
 void pavo_direct_give_buffer(struct pavo_direct *window, u32 range);
-/* Is there a buffer that a range may have? */
+/* True if the pool has a free buffer. */
 bool pavo_direct_has_buffer(const struct pavo_direct *window);
-/* Does a page of the buffer belong to others, too: a page table, a device, a driver, a packet? */
+/* True if a page table, device, driver or packet has a reference to a page of the buffer. */
 bool pavo_direct_is_used(const struct pavo_direct *window, u32 buffer);
-/* How many free buffers are used so, or exported, or pinned. */
+/* Return the number of buffers without a range that are in use, exported or pinned. */
 u32 pavo_direct_quarantined(const struct pavo_direct *window);
 
 /* bus.c */
 
-/* Show the range as it is, and wake processes that wait for a change. Locked. */
+/* Update the register of a range, and wake processes that wait for a change. Locked. */
 void pavo_direct_publish(struct pavo_direct *window, u32 range);
-/* Let the queue pair that waits for the range go on. Locked. */
+/* Wake the queue pair that waits for the range. Locked. */
 void pavo_direct_wake(struct pavo_direct_slot *slot);
 /*
- * End the turn of the bus side, whose last @bytes were counted. -EBUSY: a device may still be at
- * work in it, or a driver has it mapped, and the bytes do not count. Sleeps.
+ * Hand a range over from the bus side to the link side, after its last @bytes were counted. Sleeps.
+ * Return: 0; -EBUSY: a device may still access it, or a driver has it mapped, so the bytes do not
+ * count; -EBADF: the range was disarmed.
  */
-int pavo_direct_end_turn(struct pavo_direct *window, u32 range, u32 bytes);
-/* Take the mappings of ranges that were given up away, and their buffers. Sleeps. */
+int pavo_direct_hand_over(struct pavo_direct *window, u32 range, u32 bytes);
+/* Unmap ranges that were disarmed, and return their buffers to the pool. Sleeps. */
 void pavo_direct_end_ranges(struct pavo_direct *window);
 
 #endif /* PAVO_DIRECT_PRIVATE_H */

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * direct_window.c - life of a direct window: its memory, its key, its place in the adapter's list.
+ * direct_window.c - opens and closes direct windows: memory, key, and the adapter's list.
  *
  * Called by verbs/ in process context. All memory is charged to the memory cgroup of the process
- * that opens the window, and its RLIMIT_MEMLOCK bounds the buffers. Windows are bounded as memory
- * regions are.
+ * that opens the window, and the buffers to its RLIMIT_MEMLOCK. A window counts as a memory region.
  */
 #include <linux/log2.h>
 #include <linux/overflow.h>
@@ -16,12 +15,12 @@
 #include "memory/key_state.h"
 #include "memory/pd.h"
 
-static void end_work(struct work_struct *work)
+static void end_ranges_work(struct work_struct *work)
 {
 	pavo_direct_end_ranges(container_of(work, struct pavo_direct, end));
 }
 
-static void look_work(struct work_struct *work)
+static void wake_waiters_work(struct work_struct *work)
 {
 	struct pavo_direct *window =
 		container_of(to_delayed_work(work), struct pavo_direct, look);
@@ -41,7 +40,7 @@ static void free_pages_of(struct pavo_direct *window)
 		put_page(window->nowhere);
 }
 
-/* Count the buffers as locked memory of the calling process. */
+/* Charge the buffers as locked memory of the calling process. */
 static int charge_buffers(struct pavo_direct *window)
 {
 	int err = account_locked_vm(current->mm,
@@ -84,7 +83,7 @@ void pavo_direct_put(struct pavo_direct *window)
 	kref_put(&window->refs, release_window);
 }
 
-static int check_args(const struct pavo_direct_open_args *args)
+static int check_open_args(const struct pavo_direct_open_args *args)
 {
 	u64 length = (u64)args->ranges * args->range_size, end;
 
@@ -130,7 +129,7 @@ static int alloc_memory(struct pavo_direct *window)
 	return alloc_pages_of(window);
 }
 
-/* All ranges are idle, all buffers free. */
+/* Initialize: all ranges are idle, all buffers free. */
 static void set_idle(struct pavo_direct *window)
 {
 	u32 i;
@@ -163,10 +162,10 @@ alloc_window(struct pavo_dev *dev, const struct pavo_direct_open_args *args)
 	window->npages = args->range_size / PAGE_SIZE;
 	window->nbuffers = args->buffers;
 	spin_lock_init(&window->lock);
-	mutex_init(&window->turns);
+	mutex_init(&window->map_mutex);
 	init_waitqueue_head(&window->wait);
-	INIT_WORK(&window->end, end_work);
-	INIT_DELAYED_WORK(&window->look, look_work);
+	INIT_WORK(&window->end, end_ranges_work);
+	INIT_DELAYED_WORK(&window->look, wake_waiters_work);
 	address_space_init_once(&window->mapping);
 	if (!charge_buffers(window) && !alloc_memory(window)) {
 		set_idle(window);
@@ -184,7 +183,7 @@ struct pavo_direct *pavo_direct_open(struct ib_pd *ibpd,
 	struct pavo_direct *window;
 	int err;
 
-	err = check_args(args);
+	err = check_open_args(args);
 	if (err)
 		return ERR_PTR(err);
 	window = alloc_window(dev, args);
@@ -212,7 +211,7 @@ struct pavo_direct *pavo_direct_open(struct ib_pd *ibpd,
 	return window;
 }
 
-/* No range is armed from now on, and no process or queue pair waits. */
+/* Mark the window as closed, so that no range is armed any more, and wake all waiters. */
 static void set_closed(struct pavo_direct *window)
 {
 	struct pavo_direct_slot *slot;
@@ -237,11 +236,11 @@ void pavo_direct_close(struct pavo_direct *window)
 	list_del(&window->list);
 	mutex_unlock(&window->dev->directs.mutex);
 	set_closed(window);
-	mutex_lock(&window->turns);
-	/* The registers stay: a process that reads them need not know of the end. */
+	mutex_lock(&window->map_mutex);
+	/* The registers stay mapped, so that a process which reads them does not fault. */
 	unmap_mapping_range(&window->mapping, 0, pavo_direct_length(window), 1);
-	mutex_unlock(&window->turns);
-	/* No packet looks at it after this. */
+	mutex_unlock(&window->map_mutex);
+	/* No packet finds the window after this. */
 	pavo_mr_end_direct(window->mr);
 	cancel_work_sync(&window->end);
 	cancel_delayed_work_sync(&window->look);
@@ -249,7 +248,7 @@ void pavo_direct_close(struct pavo_direct *window)
 	pavo_direct_put(window);
 }
 
-/* One armed range. The window is locked. */
+/* Print an armed range. The window is locked. */
 static void show_range(struct seq_file *file, const struct pavo_direct *window,
 		       u32 number)
 {

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * export.c - a range of a direct window as a dma-buf, to which other drivers write and from which
- * they read.
+ * export.c - exports a range of a direct window as a dma-buf, which other drivers read and write.
  *
- * The dma-buf names the buffer that the range has when it is exported. As long as the dma-buf
- * exists that buffer belongs to this range: a driver that keeps its mapping reaches no other
- * range's bytes. A driver gets a mapping in the turn of the bus side alone, and holds the end of
- * that turn back as long as it has it: it changes no byte that is sent. A mapping of a turn that
- * was given up keeps the buffer in quarantine.
+ * The dma-buf refers to the buffer that the range has when it is exported. As long as the dma-buf
+ * exists, no other range gets that buffer, so a driver that keeps its mapping cannot access data of
+ * other ranges. A driver can map the dma-buf only while the bus side owns the range, and the
+ * hand-over waits until it has unmapped it, so it cannot change data that is sent. A mapping of a
+ * range that was disarmed keeps the buffer in quarantine.
  *
- * The kernel may give several users of a dma-buf one mapping, and asks for it once, and for its end
- * when the last of them is gone. No process maps a dma-buf: there is no such operation.
+ * The kernel may share one mapping among several users of a dma-buf. No process can map a dma-buf:
+ * there is no mmap operation.
  */
 #include <linux/dma-buf.h>
 #include <linux/dma-mapping.h>
@@ -24,11 +23,11 @@
 /**
  * struct exported - a dma-buf.
  * @window: with a reference
- * @buffer: its number
- * @scratch: page that is in the place of all of the buffer's for a driver that may not have these
- * @elsewhere: its mapping for the CPU
- * @refused: why the present mapping for the CPU is @elsewhere, or 0. Written under the dma-buf's
- *           lock
+ * @buffer: number of the buffer
+ * @scratch: page that stands for all pages of the buffer when a driver may not access these
+ * @elsewhere: CPU mapping of @scratch
+ * @refused: errno because of which the present CPU mapping is @elsewhere, or 0. Written under the
+ *           dma-buf's lock
  */
 struct exported {
 	struct pavo_direct *window;
@@ -38,7 +37,7 @@ struct exported {
 	int refused;
 };
 
-/* A mapping begins, if it is the bus side's turn; the counterpart is end_map(). */
+/* Count a mapping, if the bus side owns the range. The counterpart is end_map(). */
 static int begin_map(const struct exported *exported)
 {
 	struct pavo_direct *window = exported->window;
@@ -67,11 +66,11 @@ static void end_map(const struct exported *exported)
 	spin_lock_bh(&window->lock);
 	window->buffers[exported->buffer].maps--;
 	spin_unlock_bh(&window->lock);
-	/* The buffer may be out of quarantine. */
+	/* The quarantine of the buffer may have ended. */
 	wake_up_interruptible_all(&window->wait);
 }
 
-/* A list of the pages that is mapped for a device. */
+/* Make a list of the pages, and map it for a device. */
 static struct sg_table *make_table(struct dma_buf_attachment *attachment,
 				   enum dma_data_direction dir)
 {
@@ -124,9 +123,9 @@ static void unmap_dma(struct dma_buf_attachment *attachment,
 }
 
 /*
- * The kernel warns where this fails, and any program that has a driver could provoke that. So a
- * driver that may not have the bytes, or has no room for the mapping, gets others, and an error
- * when it asks for the CPU's access.
+ * Map for the CPU. The kernel warns if this fails, which a process could provoke by some drivers.
+ * So a driver that may not access the data, or for which there is no address space, gets a mapping
+ * of scratch pages, and an error of begin_cpu_access().
  */
 static int map_cpu(struct dma_buf *buf, struct iosys_map *map)
 {
@@ -165,11 +164,11 @@ static int begin_cpu(struct dma_buf *buf, enum dma_data_direction dir)
 {
 	struct exported *exported = buf->priv;
 
-	/* A caller with a mapping keeps the word as it is. */
+	/* The value does not change while the caller has a mapping. */
 	return READ_ONCE(exported->refused);
 }
 
-/* No dma-buf names the buffer any more by @exported. */
+/* Undo bind_export(). */
 static void unbind_export(const struct exported *exported)
 {
 	struct pavo_direct *window = exported->window;
@@ -231,7 +230,7 @@ static const struct dma_buf_ops ops = {
 	.release = release_export,
 };
 
-/* Bind the buffer of an armed range to it. */
+/* Bind the buffer of an armed range to a dma-buf. */
 static int bind_export(struct pavo_direct *window, u32 range,
 		       struct exported *exported)
 {

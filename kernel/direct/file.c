@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * file.c - the file of a direct window: pread(), pwrite(), splice(), direct_poll() and mmap().
+ * file.c - the file of a direct window: pread(), pwrite(), splice(), poll() and mmap().
  *
- * The file is the window's own, not the uverbs file: it has offsets, and mappings that the window
- * can take away. It holds the module, and keeps the memory of a closed window until the last
- * mapping is gone.
+ * It is not the uverbs file, since it has offsets, and mappings that the window can remove. It has
+ * references to the module and to the memory of a closed window until the last mapping is gone.
  */
 #include <linux/anon_inodes.h>
 #include <linux/file.h>
@@ -15,15 +14,15 @@
 #include "compat.h"
 #include "direct/direct_private.h"
 
-/* Time after which a process that waits for a buffer looks at those in quarantine again. */
+/* Interval in which a process that waits for a buffer checks those in quarantine. */
 #define QUARANTINE_LOOK msecs_to_jiffies(10)
 
 /**
- * struct transfer - bytes between a file and a buffer.
- * @place:  where they are
+ * struct transfer - a copy between a file and a buffer.
+ * @place:  range, and offset in it
  * @len:    bytes
- * @buffer: its number; pinned
- * @uses:   of the range
+ * @buffer: number of the buffer; pinned
+ * @uses:   @uses of the range when the copy began
  */
 struct transfer {
 	struct pavo_direct_place place;
@@ -32,7 +31,7 @@ struct transfer {
 	u32 uses;
 };
 
-/* Begin the transfer, if it is the bus side's turn. */
+/* Begin the transfer, if the bus side owns the range. */
 static int begin_transfer(struct pavo_direct *window, bool read,
 			  struct transfer *t)
 {
@@ -57,7 +56,7 @@ static int begin_transfer(struct pavo_direct *window, bool read,
 	return err;
 }
 
-/* @done bytes were copied, of those that began. */
+/* End the transfer, of which @done bytes were copied. */
 static int finish_transfer(struct pavo_direct *window, const struct transfer *t,
 			   u32 done)
 {
@@ -76,7 +75,7 @@ static int finish_transfer(struct pavo_direct *window, const struct transfer *t,
 	spin_unlock_bh(&window->lock);
 	if (!current_one)
 		return -EBADF;
-	return last ? pavo_direct_end_turn(window, t->place.range, done) : 0;
+	return last ? pavo_direct_hand_over(window, t->place.range, done) : 0;
 }
 
 /* Copy between the buffer and the iterator. Return: bytes. */
@@ -101,9 +100,9 @@ static u32 copy_transfer(struct pavo_direct *window, const struct transfer *t,
 	return done;
 }
 
-/* Could a read of the range give anything but -EAGAIN? */
-static bool range_may_read(struct pavo_direct *window,
-			   const struct pavo_direct_place *place)
+/* True if a read of the range would not return -EAGAIN. */
+static bool is_readable(struct pavo_direct *window,
+			const struct pavo_direct_place *place)
 {
 	struct pavo_direct_range copy;
 	u32 len = 1;
@@ -123,7 +122,7 @@ static bool does_not_wait(const struct kiocb *iocb)
 	       iocb->ki_filp->f_flags & O_NONBLOCK;
 }
 
-/* The range at a position of the file, for @len bytes. */
+/* Find the range at a position of the file. False: @len bytes there are not in one range. */
 static bool find_place(const struct pavo_direct *window, loff_t pos, size_t len,
 		       struct pavo_direct_place *place)
 {
@@ -151,8 +150,8 @@ static ssize_t do_transfer(struct kiocb *iocb, struct iov_iter *iter, bool read)
 		err = begin_transfer(window, read, &t);
 		if (err != -EAGAIN || does_not_wait(iocb))
 			break;
-		err = wait_event_interruptible(
-			window->wait, range_may_read(window, &t.place));
+		err = wait_event_interruptible(window->wait,
+					       is_readable(window, &t.place));
 		if (err)
 			return err;
 	}
@@ -208,8 +207,8 @@ static __poll_t direct_poll(struct file *file, poll_table *table)
 }
 
 /*
- * Pages from that at @offset of the window to the end of its range, if the bus side may touch them
- * so, or 0; the range counts as mapped then. The turns are held.
+ * Return the number of pages from @offset to the end of its range, if the bus side may access them,
+ * and mark the range as mapped; else 0. map_mutex is held.
  */
 static unsigned long pages_at(struct pavo_direct *window, u64 offset,
 			      bool write)
@@ -232,9 +231,10 @@ static unsigned long pages_at(struct pavo_direct *window, u64 offset,
 }
 
 /*
- * The bus decoder: an access to a range whose turn it is not gets SIGBUS, and does not wait. The
- * turns are held while pages get into the page table, so a turn that ends takes them out again. All
- * that are left of the range get there, since a device that fills it would ask for each.
+ * The bus decoder: an access to a range that the bus side does not own gets SIGBUS, and does not
+ * wait. map_mutex is held while pages are inserted into the page table, so a hand-over removes them
+ * again. The rest of the range is inserted at once, because a device that fills it would fault for
+ * each page.
  */
 static vm_fault_t direct_fault(struct vm_fault *vmf)
 {
@@ -244,7 +244,7 @@ static vm_fault_t direct_fault(struct vm_fault *vmf)
 	unsigned long pages, left;
 	int err = -EFAULT;
 
-	mutex_lock(&window->turns);
+	mutex_lock(&window->map_mutex);
 	pages = pages_at(window, (u64)vmf->pgoff << PAGE_SHIFT,
 			 vmf->flags & FAULT_FLAG_WRITE);
 	pages = min(pages, (vma->vm_end - address) >> PAGE_SHIFT);
@@ -253,8 +253,8 @@ static vm_fault_t direct_fault(struct vm_fault *vmf)
 		err = vm_insert_pages(vma, address,
 				      &window->current_pages[vmf->pgoff],
 				      &left);
-	mutex_unlock(&window->turns);
-	/* -EBUSY: another thread was first. The first page is there if any is. */
+	mutex_unlock(&window->map_mutex);
+	/* -EBUSY: another thread was first. Pages are inserted in order. */
 	if (!err || err == -EBUSY || left < pages)
 		return VM_FAULT_NOPAGE;
 	return err == -ENOMEM ? VM_FAULT_OOM : VM_FAULT_SIGBUS;
@@ -293,7 +293,7 @@ static int direct_mmap(struct file *file, struct vm_area_struct *vma)
 	if (!(vma->vm_flags & VM_SHARED))
 		return -EINVAL;
 	pavo_vm_flags_clear(vma, VM_MAYEXEC);
-	/* A child of fork() maps it for itself. */
+	/* A child of fork() has to map it itself. */
 	pavo_vm_flags_set(vma, VM_MIXEDMAP | VM_DONTEXPAND | VM_DONTDUMP |
 				       VM_DONTCOPY);
 	if (start == length)
@@ -332,7 +332,9 @@ struct file *pavo_direct_file(struct pavo_direct *window)
 		return file;
 	kref_get(&window->refs);
 	file->f_mode |= FMODE_LSEEK | FMODE_PREAD | FMODE_PWRITE;
-	/* All files of anonymous inodes share one mapping, which cannot be taken away. */
+	/*
+	 * All anonymous inodes share one mapping, so the window could not remove its own mappings.
+	 */
 	window->mapping.host = file_inode(file);
 	window->mapping.a_ops = file->f_mapping->a_ops;
 	file->f_mapping = &window->mapping;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * link.c - the link side of a direct window: what the requester asks of it, in any context.
+ * link.c - the link side of a direct window: functions for the requester, in any context.
  *
- * The caller has found the region by its key in this RCU section, so the window is there. A slot
- * points to the queue pair whose work request has it until that work request is released, which
- * happens at its completion, its flush, and the reset of the queue pair.
+ * The caller has found the region by its key in this RCU section, so the window exists. A slot
+ * points to the queue pair whose work request has claimed it until that work request is released:
+ * at its completion, its flush, or the reset of the queue pair.
  */
 #include "direct/direct_private.h"
 #include "memory/key_state.h"
@@ -21,18 +21,19 @@ static struct pavo_direct_slot *find_slot(const struct pavo_region *region,
 	return &window->slots[place->range];
 }
 
-/* Is the turn the work request's? */
-static bool has_it(const struct pavo_direct_slot *slot,
-		   const struct pavo_direct_user *user)
+/* True if the work request has claimed the slot. */
+static bool has_claimed(const struct pavo_direct_slot *slot,
+			const struct pavo_direct_user *user)
 {
 	return slot->key_state == user->key_state && slot->wqe == user->wqe;
 }
 
-/* Is it, or may it become so? */
-static bool may_have_it(const struct pavo_direct_slot *slot,
-			const struct pavo_direct_user *user)
+/* True if the work request has claimed the slot, or may claim it. */
+static bool may_claim(const struct pavo_direct_slot *slot,
+		      const struct pavo_direct_user *user)
 {
-	return slot->key_state || user->claimed ? has_it(slot, user) : true;
+	return slot->key_state || user->claimed ? has_claimed(slot, user) :
+						  true;
 }
 
 static enum pavo_status claim_write(struct pavo_direct *window,
@@ -68,7 +69,7 @@ static enum pavo_status claim_read(struct pavo_direct_slot *slot,
 {
 	const struct pavo_direct_range *range = &slot->range;
 
-	if (!range->read || range->state != PAVO_DIRECT_NOTIFY_ARMED)
+	if (!range->read || range->state != PAVO_DIRECT_REQUESTED)
 		return PAVO_ST_STATE;
 	return place->offset || len != range->total ? PAVO_ST_RANGE :
 						      PAVO_ST_OK;
@@ -89,7 +90,7 @@ enum pavo_status pavo_direct_claim(const struct pavo_direct_user *user,
 		return PAVO_ST_RANGE;
 	}
 	spin_lock_bh(&window->lock);
-	if (window->closed || !may_have_it(slot, user))
+	if (window->closed || !may_claim(slot, user))
 		status = PAVO_ST_STATE;
 	else if (read)
 		status = claim_read(slot, &place, len);
@@ -105,7 +106,7 @@ enum pavo_status pavo_direct_claim(const struct pavo_direct_user *user,
 	return status;
 }
 
-/* The side waits until the bus side has drained the range. Locked. */
+/* Make the side wait until the bus side has drained the range. Locked. */
 static enum pavo_status wait_for_drain(struct pavo_direct_slot *slot,
 				       struct pavo_missing *missing)
 {
@@ -130,10 +131,10 @@ enum pavo_status pavo_direct_load_begin(const struct pavo_direct_user *user,
 		return PAVO_ST_RANGE;
 	range = &slot->range;
 	spin_lock_bh(&window->lock);
-	if (window->closed || !has_it(slot, user) || !range->read)
+	if (window->closed || !has_claimed(slot, user) || !range->read)
 		goto out;
 	switch (range->state) {
-	case PAVO_DIRECT_NOTIFY_ARMED:
+	case PAVO_DIRECT_REQUESTED:
 	case PAVO_DIRECT_DRAINED:
 		if (place.offset != range->done + range->response)
 			break;
@@ -183,14 +184,14 @@ enum pavo_status pavo_direct_drained(const struct pavo_direct_user *user,
 	if (!slot)
 		return PAVO_ST_RANGE;
 	spin_lock_bh(&window->lock);
-	if (window->closed || !has_it(slot, user))
+	if (window->closed || !has_claimed(slot, user))
 		goto out;
 	switch (slot->range.state) {
 	case PAVO_DIRECT_DRAINED:
 		status = PAVO_ST_OK;
 		break;
-	case PAVO_DIRECT_NOTIFY_ARMED:
-		/* More is to come before it is handed over. */
+	case PAVO_DIRECT_REQUESTED:
+		/* More bytes are to arrive before the hand-over. */
 		status = PAVO_ST_OK;
 		break;
 	case PAVO_DIRECT_LOADED:
@@ -213,7 +214,7 @@ void pavo_direct_release(const struct pavo_direct_user *user,
 	if (!slot)
 		return;
 	spin_lock_bh(&window->lock);
-	if (slot->range.state == PAVO_DIRECT_IDLE || !may_have_it(slot, user))
+	if (slot->range.state == PAVO_DIRECT_IDLE || !may_claim(slot, user))
 		goto out;
 	if (slot->missing) {
 		/* Pairs with the acquire in pavo_side_waits(). */
@@ -231,7 +232,7 @@ void pavo_direct_release(const struct pavo_direct_user *user,
 	case PAVO_DIRECT_ENDING:
 		break;
 	default:
-		/* Pages may be mapped, and that takes a sleep. */
+		/* Pages may be mapped, and unmapping sleeps. */
 		pavo_direct_transition(&slot->range, PAVO_DIRECT_ENDING);
 		if (!window->closed)
 			queue_work(window->dev->end_wq, &window->end);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * pool.c - the buffers of a direct window, and which range has which.
+ * pool.c - assigns the buffers of a direct window to ranges.
  *
  * Ranges and buffers are numbered separately, and a range gets any buffer (sources.md#direct-pool).
- * A free buffer is in quarantine as long as others use its pages: a device that has not
- * finished, a packet in a queue of this machine, a driver with a mapping of its dma-buf. Mappings
- * are counted, and page references tell of the others: on some kernels O_DIRECT takes plain
- * references, so page_maybe_dma_pinned() would not see it.
+ * A free buffer is in quarantine as long as others use its pages: a device that has not finished, a
+ * packet in a queue of this machine, or a driver with a mapping of its dma-buf. Mappings are
+ * counted; the other users have page references. On some kernels O_DIRECT takes plain references,
+ * which page_maybe_dma_pinned() does not report.
  */
 #include <linux/random.h>
 #include "direct/direct_private.h"
@@ -15,7 +15,7 @@ bool pavo_direct_is_used(const struct pavo_direct *window, u32 buffer)
 {
 	u32 i;
 
-	/* First, for a driver may take references before it gives its mapping back. */
+	/* First, because a driver may take references before it unmaps. */
 	if (window->buffers[buffer].maps)
 		return true;
 	for (i = 0; i < window->npages; i++) {
@@ -25,7 +25,7 @@ bool pavo_direct_is_used(const struct pavo_direct *window, u32 buffer)
 	return false;
 }
 
-/* May @range have that buffer? */
+/* True if @range may get that buffer. */
 static bool range_may_have(const struct pavo_direct *window, u32 number,
 			   u32 range)
 {
@@ -38,7 +38,7 @@ static bool range_may_have(const struct pavo_direct *window, u32 number,
 	return !pavo_direct_is_used(window, number);
 }
 
-/* The buffer of a dma-buf of @range's that is free, or PAVO_DIRECT_NO_BUFFER. */
+/* Choose a free buffer that was exported for @range, or PAVO_DIRECT_NO_BUFFER. */
 static u32 choose_exported(const struct pavo_direct *window, u32 range)
 {
 	u32 i;
@@ -51,7 +51,7 @@ static u32 choose_exported(const struct pavo_direct *window, u32 range)
 	return PAVO_DIRECT_NO_BUFFER;
 }
 
-/* Any buffer that @range may have, or PAVO_DIRECT_NO_BUFFER. */
+/* Choose any free buffer for @range, or PAVO_DIRECT_NO_BUFFER. */
 static u32 choose_any(const struct pavo_direct *window, u32 range)
 {
 	u32 start = get_random_u32() % window->nbuffers, i, number;

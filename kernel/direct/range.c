@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * range.c - steps of a range of a direct window; see range.h.
+ * range.c - state machine of a range of a direct window; see range.h.
  *
- * The two valid bits of the document follow from the state, and the table of states says which
- * state may come after which.
+ * The table has the two valid bits of the source document for each state, and the states that may
+ * follow.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -12,9 +12,9 @@
 
 /**
  * struct direct_state - a row of the table.
- * @name: for people
- * @bus:  the bus side may touch the bytes (PCI Valid)
- * @link: the link side may (BR Valid)
+ * @name: for debugfs
+ * @bus:  the bus side owns the range (PCI Valid)
+ * @link: the link side owns the range (BR Valid)
  * @next: states that may follow
  */
 struct direct_state {
@@ -26,20 +26,20 @@ struct direct_state {
 
 #define TO(state) (1u << PAVO_DIRECT_##state)
 
-/* A closing state shows as the one before it: the step is not complete. */
+/* CLOSING and EMPTYING have the bits of the state before, because the hand-over is not complete. */
 static const struct direct_state states[PAVO_DIRECT_STATES] = {
 	[PAVO_DIRECT_IDLE] = { "idle", false, false,
-			       TO(FILLING) | TO(NOTIFY_ARMED) },
+			       TO(FILLING) | TO(REQUESTED) },
 	[PAVO_DIRECT_FILLING] = { "filling", true, false,
 				  TO(CLOSING) | TO(ENDING) },
 	[PAVO_DIRECT_CLOSING] = { "closing", true, false,
 				  TO(FULL) | TO(FILLING) | TO(ENDING) },
 	[PAVO_DIRECT_FULL] = { "full", false, true, TO(SENDING) | TO(ENDING) },
 	[PAVO_DIRECT_SENDING] = { "sending", false, true, TO(IDLE) },
-	[PAVO_DIRECT_NOTIFY_ARMED] = { "asked", false, true,
-				       TO(LOADING) | TO(ENDING) },
+	[PAVO_DIRECT_REQUESTED] = { "requested", false, true,
+				    TO(LOADING) | TO(ENDING) },
 	[PAVO_DIRECT_LOADING] = { "loading", false, true,
-				  TO(LOADED) | TO(NOTIFY_ARMED) | TO(ENDING) },
+				  TO(LOADED) | TO(REQUESTED) | TO(ENDING) },
 	[PAVO_DIRECT_LOADED] = { "loaded", true, false,
 				 TO(EMPTYING) | TO(ENDING) },
 	[PAVO_DIRECT_EMPTYING] = { "emptying", true, false,
@@ -55,7 +55,7 @@ bool pavo_direct_find(const struct pavo_direct_shape *shape, u64 at, u64 len,
 	u64 offset = at - shape->base, range;
 	u32 rest;
 
-	/* An address below the base is far behind the end. */
+	/* The offset of an address below the base wraps, and is behind the end. */
 	range = div_u64_rem(offset, shape->size, &rest);
 	if (range >= shape->ranges || len > shape->size - rest)
 		return false;
@@ -103,7 +103,7 @@ void pavo_direct_arm(struct pavo_direct_range *range, u32 total, u32 flags)
 	range->response = 0;
 	range->done = 0;
 	range->uses++;
-	pavo_direct_transition(range, range->read ? PAVO_DIRECT_NOTIFY_ARMED :
+	pavo_direct_transition(range, range->read ? PAVO_DIRECT_REQUESTED :
 						    PAVO_DIRECT_FILLING);
 }
 
@@ -160,7 +160,7 @@ void pavo_direct_load(struct pavo_direct_range *range, u32 len)
 		range->response += len;
 		pavo_direct_transition(range, range->response == range->total ?
 						      PAVO_DIRECT_LOADED :
-						      PAVO_DIRECT_NOTIFY_ARMED);
+						      PAVO_DIRECT_REQUESTED);
 		return;
 	}
 	range->done += range->response;
@@ -168,11 +168,11 @@ void pavo_direct_load(struct pavo_direct_range *range, u32 len)
 	range->admitted = 0;
 	range->count = 0;
 	pavo_direct_transition(range, len ? PAVO_DIRECT_LOADED :
-					    PAVO_DIRECT_NOTIFY_ARMED);
+					    PAVO_DIRECT_REQUESTED);
 }
 
-void pavo_direct_notify(const struct pavo_direct_range *range,
-			struct pavo_direct_register *reg)
+void pavo_direct_fill_register(const struct pavo_direct_range *range,
+			       struct pavo_direct_register *reg)
 {
 	*reg = (struct pavo_direct_register){
 		.total = range->total,

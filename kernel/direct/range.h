@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * range.h - a range of a direct window: whose turn it is, and how many bytes are through
- * (sources.md#direct-register). Also the way from an address to a range.
+ * range.h - a range of a direct window: the side that owns it, and the bytes transferred
+ * (sources.md#direct-register). Also finds the range of an address.
  *
  * Pure: callers hold the lock of the window.
  */
@@ -11,33 +11,33 @@
 #include <linux/types.h>
 #include <rdma/pavo-abi.h>
 
-/** enum pavo_direct_state - whose turn it is, and what that side waits for. */
+/** enum pavo_direct_state - states of a range. */
 enum pavo_direct_state {
-	PAVO_DIRECT_IDLE, /* not armed; it has no buffer */
-	PAVO_DIRECT_FILLING, /* write: the bus side puts bytes in */
-	PAVO_DIRECT_CLOSING, /* write: all are in; mappings of the pages are taken away */
-	PAVO_DIRECT_FULL, /* write: a work request may take the bytes */
-	PAVO_DIRECT_SENDING, /* write: one has; until it completes */
-	PAVO_DIRECT_NOTIFY_ARMED, /* read: no response has come yet */
-	PAVO_DIRECT_LOADING, /* read: the link side puts the bytes of a response in */
-	PAVO_DIRECT_LOADED, /* read: the bus side takes bytes out */
-	PAVO_DIRECT_EMPTYING, /* read: all are out; mappings of the pages are taken away */
-	PAVO_DIRECT_DRAINED, /* read: the next response may come, or the work request complete */
-	PAVO_DIRECT_ENDING, /* given up; mappings of the pages are taken away */
+	PAVO_DIRECT_IDLE, /* not armed, without a buffer */
+	PAVO_DIRECT_FILLING, /* write: the bus side writes data */
+	PAVO_DIRECT_CLOSING, /* write: all data is written; pages are being unmapped */
+	PAVO_DIRECT_FULL, /* write: a work request may claim the range */
+	PAVO_DIRECT_SENDING, /* write: claimed, until the work request completes */
+	PAVO_DIRECT_REQUESTED, /* read: waits for a response */
+	PAVO_DIRECT_LOADING, /* read: the link side stores the data of a response */
+	PAVO_DIRECT_LOADED, /* read: the bus side reads the data */
+	PAVO_DIRECT_EMPTYING, /* read: all data is read; pages are being unmapped */
+	PAVO_DIRECT_DRAINED, /* read: waits for the next response, or the completion */
+	PAVO_DIRECT_ENDING, /* disarmed; pages are being unmapped */
 	PAVO_DIRECT_STATES,
 };
 
 /**
- * struct pavo_direct_range - what is known of a range.
+ * struct pavo_direct_range - state of a range.
  * @state:    enum pavo_direct_state
  * @read:     from the link to the bus side
  * @whole:    read: all responses are handed over at once
  * @total:    bytes of the operation
- * @admitted: write: bytes that were let in, and may be under way
- * @count:    write: bytes that are in; read: bytes that were taken of this response
- * @response: read: bytes of the response that lies there
- * @done:     read: bytes of the responses before it; write: all of them, once they are sent
- * @uses:     how often it was armed
+ * @admitted: bytes that are copied, or being copied, by the bus side
+ * @count:    write: bytes that were written; read: bytes of this response that were read
+ * @response: read: bytes of the response in the buffer
+ * @done:     read: bytes of the responses before it
+ * @uses:     number of times that it was armed
  * @buffer:   number of its buffer, or PAVO_DIRECT_NO_BUFFER
  */
 struct pavo_direct_range {
@@ -54,9 +54,9 @@ struct pavo_direct_range {
 };
 
 /**
- * struct pavo_direct_place - an address inside a window.
+ * struct pavo_direct_place - position in a window.
  * @range:  number of the range
- * @offset: in it
+ * @offset: offset in it, bytes
  */
 struct pavo_direct_place {
 	u32 range;
@@ -64,10 +64,10 @@ struct pavo_direct_place {
 };
 
 /**
- * struct pavo_direct_shape - ranges of a window.
+ * struct pavo_direct_shape - the ranges of a window.
  * @base:   address of the first byte
  * @ranges: number of ranges
- * @size:   bytes of one
+ * @size:   bytes of a range
  */
 struct pavo_direct_shape {
 	u64 base;
@@ -76,50 +76,50 @@ struct pavo_direct_shape {
 };
 
 /**
- * pavo_direct_find - the range of an address (sources.md#direct-translation).
- * @shape: the window
+ * pavo_direct_find - find the range of an address (sources.md#direct-translation).
+ * @shape: the ranges of the window
  * @at:    the address
  * @len:   bytes from there on
  * @place: set
  *
- * Return: false: not all bytes are in one range of the window.
+ * Return: true; false: the bytes are not in one range of the window.
  */
 bool pavo_direct_find(const struct pavo_direct_shape *shape, u64 at, u64 len,
 		      struct pavo_direct_place *place);
 
-/** pavo_direct_address - the address of the first byte of a range. */
+/** pavo_direct_address - return the address of the first byte of a range. */
 static inline u64 pavo_direct_address(const struct pavo_direct_shape *shape,
 				      u32 range)
 {
 	return shape->base + (u64)range * shape->size;
 }
 
-/** pavo_direct_buffer_offset - where a byte lies in a buffer that begins with a header. */
+/** pavo_direct_buffer_offset - return the offset of a byte in a buffer with a header in front. */
 static inline u32 pavo_direct_buffer_offset(u32 offset, u32 header)
 {
 	return offset + header;
 }
 
-/** pavo_direct_bus_valid - has the bus side its turn (sources.md#direct-register)? */
+/** pavo_direct_bus_valid - true if the bus side owns the range (sources.md#direct-register). */
 bool pavo_direct_bus_valid(const struct pavo_direct_range *range);
 /**
- * pavo_direct_may_touch - may a process or driver get at the bytes of the buffer?
+ * pavo_direct_may_touch - true if processes and drivers may access the data of the buffer.
  * @range: the range
- * @write: to change them
+ * @write: to write
  *
- * Not once the last byte is through, though the turn may go on after all.
+ * False after the last byte was counted, although the hand-over may fail.
  */
 bool pavo_direct_may_touch(const struct pavo_direct_range *range, bool write);
-/** pavo_direct_link_valid - has the link side? */
+/** pavo_direct_link_valid - true if the link side owns the range. */
 bool pavo_direct_link_valid(const struct pavo_direct_range *range);
-/** pavo_direct_state_name - for people. */
+/** pavo_direct_state_name - return the name of a state, for debugfs. */
 const char *pavo_direct_state_name(u8 state);
-/** pavo_direct_transition - a change of state that its owner alone makes: is it one that there is? */
+/** pavo_direct_transition - change the state. False: @next cannot follow the present state. */
 bool pavo_direct_transition(struct pavo_direct_range *range,
 			    enum pavo_direct_state next);
 
 /**
- * pavo_direct_arm - begin an operation; the range has its buffer already.
+ * pavo_direct_arm - begin an operation. The range has a buffer already.
  * @range: IDLE
  * @total: bytes
  * @flags: PAVO_DIRECT_READ, PAVO_DIRECT_WHOLE
@@ -127,34 +127,35 @@ bool pavo_direct_transition(struct pavo_direct_range *range,
 void pavo_direct_arm(struct pavo_direct_range *range, u32 total, u32 flags);
 
 /**
- * pavo_direct_admit - let @len bytes in at @offset, or have them taken out there.
+ * pavo_direct_admit - admit a copy of the bus side.
  * @range:  the range
- * @read:   out
- * @offset: in the message
- * @len:    wanted; less may be admitted of a read, which is set
+ * @read:   the bus side reads
+ * @offset: in the message, bytes
+ * @len:    bytes; set to fewer if a read has fewer there
  *
- * Return: 0; -EBADF: it is not the turn of the bus side, or the other direction; -ENOSPC: more
- * bytes than there is room for; -EAGAIN: the bytes are not there yet; -ENODATA: they were there.
+ * Return: 0; -EBADF: the bus side does not own the range, or the direction is wrong; -ENOSPC:
+ * beyond the end of the message; -EAGAIN: the bytes have not arrived yet; -ENODATA: they were read
+ * before.
  */
 int pavo_direct_admit(struct pavo_direct_range *range, bool read, u32 offset,
 		      u32 *len);
 
 /**
- * pavo_direct_count - count bytes that are through.
+ * pavo_direct_count - count bytes that the bus side has copied.
  * @range:    the range
  * @admitted: bytes that were admitted
- * @len:      bytes of them that are through; the others were not copied
+ * @len:      bytes of them that were copied
  *
- * Return: was it the last byte, so that the turn of the bus side ends? The state is CLOSING or
- * EMPTYING then.
+ * Return: true: these were the last bytes, so the caller hands the range over. The state is CLOSING
+ * or EMPTYING then.
  */
 bool pavo_direct_count(struct pavo_direct_range *range, u32 admitted, u32 len);
 
-/** pavo_direct_load - a response of @len bytes lies there; @len 0: it does not, after all. */
+/** pavo_direct_load - end LOADING: a response of @len bytes is in the buffer; 0: failed. */
 void pavo_direct_load(struct pavo_direct_range *range, u32 len);
 
-/** pavo_direct_notify - the range as processes see it. */
-void pavo_direct_notify(const struct pavo_direct_range *range,
-			struct pavo_direct_register *reg);
+/** pavo_direct_fill_register - fill the register that processes read. */
+void pavo_direct_fill_register(const struct pavo_direct_range *range,
+			       struct pavo_direct_register *reg);
 
 #endif /* PAVO_DIRECT_RANGE_H */

@@ -15,6 +15,7 @@
 #include <linux/random.h>
 #include <linux/rcupdate.h>
 #include <linux/vmalloc.h>
+#include "compat.h"
 #include "jobs/tce.h"
 
 #define KEYS ((1u << PAVO_PVO_KEY_BITS) - 1) /* keys are 1 to KEYS */

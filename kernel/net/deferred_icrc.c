@@ -51,7 +51,9 @@ void pavo_deferred_mark(struct sk_buff *skb, unsigned int hdr_len)
 {
 	skb_reset_inner_mac_header(skb);
 	skb_reset_inner_network_header(skb);
-	/* The stack takes the length of a packet for what is in front of this header plus gso_size. */
+	/*
+	 * The stack takes the length of a packet for what is in front of this header plus gso_size.
+	 */
 	skb_set_inner_transport_header(skb, hdr_len + PAVO_ICRC_LEN);
 	skb_set_inner_protocol(skb, htons(ETH_P_IBOE));
 	skb->encapsulation = 1;

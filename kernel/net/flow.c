@@ -26,9 +26,8 @@
 
 static bool trust_namespaces;
 module_param(trust_namespaces, bool, 0644);
-MODULE_PARM_DESC(
-	trust_namespaces,
-	"attach pages to packets that go to other network namespaces (N)");
+MODULE_PARM_DESC(trust_namespaces,
+		 "attach pages to packets to other network namespaces (N)");
 
 /* May packets of this family be sent to @daddr? */
 static bool valid_daddr(const struct in6_addr *daddr, bool ipv6)

@@ -18,6 +18,7 @@
 #include <net/ip.h>
 #include <net/ipv6.h>
 #include <net/sock.h>
+#include "compat.h"
 #include "stats.h"
 #include "net/net.h"
 #include "net_private.h"

@@ -12,8 +12,8 @@
  * the rest, with a cond_resched() between slices. Softirqs do not deliver until the queue is empty.
  * The queue is in order at any time, whichever context takes its first packet.
  *
- * Only its own CPU accesses a queue, with bottom halves disabled. If a CPU goes offline, the work of
- * its queue moves the packets to the queue of another CPU.
+ * Only its own CPU accesses a queue, with bottom halves disabled. If a CPU goes offline, the work
+ * of its queue moves the packets to the queue of another CPU.
  */
 #include <linux/cpu.h>
 #include <linux/netdevice.h>
@@ -131,8 +131,8 @@ static bool is_process(void)
 }
 
 /*
- * Queue the work, on the CPU of the queue. A process delivers more itself, so the work waits a tick:
- * to alternate between two tasks would cost more.
+ * Queue the work, on the CPU of the queue. A process delivers more itself, so the work waits a
+ * tick: to alternate between two tasks would cost more.
  */
 static void defer_to_work(struct loopback *in)
 {

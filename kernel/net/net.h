@@ -292,7 +292,9 @@ struct pavo_loopback_mark {
 	u32 sent;
 };
 
-/** pavo_loopback_mark - return the position at the end of this CPU's queue. Context: BH disabled. */
+/**
+ * pavo_loopback_mark - return the position at the end of this CPU's queue. Context: BH disabled.
+ */
 struct pavo_loopback_mark pavo_loopback_mark(void);
 
 /**

@@ -3,8 +3,8 @@
  * packet_icrc.c - computes the ICRC over a whole packet: head, fragments and list of an skb.
  *
  * Called by tx.c for packets that are sent, and by rx.c and gro.c for received ones. wire/ masks
- * the variant header fields (pavo_icrc_head()); this file computes the CRC over that and the rest of
- * the packet by the fastest implementation of the machine. There are three:
+ * the variant header fields (pavo_icrc_head()); this file computes the CRC over that and the rest
+ * of the packet by the fastest implementation of the machine. There are three:
  *
  * - The functions of wire/crc32_x86.h, on 64-bit x86 where crc32_le() of the kernel uses tables: up
  *   to Linux 6.13, and in User-Mode Linux.

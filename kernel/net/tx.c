@@ -225,8 +225,8 @@ static void finish_icrc(struct sk_buff *skb, bool ipv6, void *icrc)
 }
 
 /*
- * Count a packet that the stack refused. Return: -EHOSTUNREACH: it would refuse the packet again, so
- * the packet counts as lost, and the sender's timer and retry count apply; -ENOBUFS: the sender
+ * Count a packet that the stack refused. Return: -EHOSTUNREACH: it would refuse the packet again,
+ * so the packet counts as lost, and the sender's timer and retry count apply; -ENOBUFS: the sender
  * pauses.
  */
 static int count_refused(const struct pavo_stats *stats, int err)
@@ -400,7 +400,9 @@ int pavo_tx_send_deferred(const struct pavo_stats *stats,
 	/* Clear pad and ICRC, and bytes of the metadata that are written later: one store. */
 	memset(trailer, 0, PAVO_TRAILER_MAX);
 	pavo_deferred_mark(skb, hdr_len);
-	/* The stack compares the length of a segment, headers and gso_size, with the route's MTU. */
+	/*
+	 * The stack compares the length of a segment, headers and gso_size, with the route's MTU.
+	 */
 	if (pkt->npkts == 1)
 		unit = payload + pkt->pad;
 	pavo_deferred_make(skb, unit, pkt->npkts);

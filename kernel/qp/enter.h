@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * enter.h - how a CPU becomes the owner of a side, does the pending work, and lets go
- * without leaving work behind (side.h). The two sides differ in how they handle packets and
- * pending work; each builds these functions with its own struct pavo_side_work.
+ * enter.h - a CPU takes the ownership of a side, handles packets and pending work, and drops the
+ * ownership without losing work (side.h). Each of the two sides inlines these functions with a
+ * struct pavo_side_work of its own.
  */
 #ifndef PAVO_ENTER_H
 #define PAVO_ENTER_H
@@ -15,10 +15,9 @@
 
 /**
  * struct pavo_side_work - functions of a side; its owner calls them, RCU read side.
- * @handle: handle a packet. PAVO_ST_WAIT: it is parked, and is handled on when the side's wait
- *          is over
- * @visit:  do the pending work within a budget. True: there is more
- * @loop:   what a run of the side counts as
+ * @handle: handles a packet. PAVO_ST_WAIT: the packet is deferred until the side's wait ends
+ * @visit:  does the pending work within a budget. Returns true if work is left
+ * @loop:   kind of loop that a run of the side counts as
  */
 struct pavo_side_work {
 	enum pavo_status (*handle)(struct pavo_qp *qp, struct pavo_rx *rx);
@@ -26,7 +25,7 @@ struct pavo_side_work {
 	enum pavo_loop loop;
 };
 
-/* Go on to the next packet of a bundle; false if there is none. */
+/* Advance to the next packet of a coalesced packet. False: there is none. */
 static __always_inline bool pavo_side_next(struct pavo_qp *qp,
 					   struct pavo_rx *rx)
 {
@@ -37,8 +36,8 @@ static __always_inline bool pavo_side_next(struct pavo_qp *qp,
 }
 
 /*
- * Handle a packet, or all of a bundle; of one that was parked, those from @side->index on. True: it
- * is parked.
+ * Handle a packet, or all packets of a coalesced packet, from @side->index on if that was deferred.
+ * Return: true: the packet is deferred.
  */
 static __always_inline bool pavo_side_handle(struct pavo_qp *qp,
 					     struct pavo_side *side,
@@ -67,7 +66,8 @@ static __always_inline void pavo_side_drain(struct pavo_qp *qp,
 	while (!skb_queue_empty_lockless(&side->backlog) &&
 	       pavo_budget_left(budget) && !pavo_side_waits(side)) {
 		struct sk_buff *skb = skb_dequeue(&side->backlog);
-		struct pavo_rx rx; /* in here, as it is cleared where it stands */
+		struct pavo_rx
+			rx; /* the compiler clears it here, so not on the fast path */
 
 		if (!skb)
 			break;
@@ -77,14 +77,15 @@ static __always_inline void pavo_side_drain(struct pavo_qp *qp,
 			skb_queue_head(&side->backlog, skb);
 		} else {
 			kfree_skb(skb);
-			pavo_user_waited(qp->user);
+			pavo_user_uncharge_packet(qp->user);
 		}
 	}
 }
 
 /*
- * Do the pending work, on the CPU where the side's packets from before are. Return: there is more,
- * for the QP's work on CPU *cpu. The side is locked.
+ * Do the pending work, unless packets that the side has looped back wait on another CPU. The side
+ * is locked.
+ * Return: true: work is left for the QP's work, on CPU *@cpu.
  */
 static __always_inline bool pavo_side_visit(struct pavo_qp *qp,
 					    struct pavo_side *side, int *cpu,
@@ -110,8 +111,8 @@ static __always_inline bool pavo_side_visit(struct pavo_qp *qp,
 }
 
 /*
- * Has the side left work to the QP's work, which softirqs leave more to? In Error they flush
- * nevertheless: a consumer may poll without end and let no work run.
+ * True if the side has left work to the QP's work, so softirqs leave more to that. In Error they
+ * flush nevertheless, because a consumer may poll without end, and no work can run then.
  */
 static __always_inline bool pavo_side_rests(struct pavo_qp *qp,
 					    const struct pavo_side *side)
@@ -120,7 +121,7 @@ static __always_inline bool pavo_side_rests(struct pavo_qp *qp,
 	       pavo_qp_state(qp) != IB_QPS_ERR;
 }
 
-/* Leave the rest to the QP's work. */
+/* Queue the QP's work for the rest. */
 static __always_inline void pavo_side_rest(struct pavo_qp *qp, int cpu)
 {
 	if (unlikely(pavo_qp_state(qp) == IB_QPS_ERR))
@@ -129,7 +130,7 @@ static __always_inline void pavo_side_rest(struct pavo_qp *qp, int cpu)
 		pavo_key_state_continue(&qp->key_state, cpu);
 }
 
-/** pavo_side_run - do pending work unless the side has an owner; then raise events of @cq. */
+/** pavo_side_run - do pending work unless the side has an owner, and raise events of @cq. */
 static __always_inline void pavo_side_run(struct pavo_qp *qp,
 					  struct pavo_side *side,
 					  struct pavo_cq *cq,
@@ -152,15 +153,15 @@ static __always_inline void pavo_side_run(struct pavo_qp *qp,
 		more = pavo_side_visit(qp, side, &cpu, &budget, work);
 		rcu_read_unlock();
 		spin_unlock(&side->lock);
-		/* A round counts, as work may be left to this one all the time. */
+		/* Each iteration costs budget, because other CPUs may add work without end. */
 		pavo_budget_spend(&budget, 1, 0);
 		if (unlikely(!pavo_loopback_deliver(&budget)))
 			budget.packets = 0;
 		local_bh_enable();
 		pavo_cq_raise(cq);
 		/*
-		 * Pairs with the atomics of a CPU that left something and found
-		 * the lock taken: one of the two sees the other.
+		 * Pairs with the atomics of a CPU that has added work and found the
+		 * lock taken: one of the two sees the other.
 		 */
 		smp_mb();
 		if (more || !pavo_side_has_work(side))
@@ -171,7 +172,7 @@ static __always_inline void pavo_side_run(struct pavo_qp *qp,
 		pavo_side_rest(qp, cpu);
 }
 
-/** pavo_side_receive - the same, with a packet in hand, which it consumes; softirq. */
+/** pavo_side_receive - as pavo_side_run(), for a received packet, which is consumed; softirq. */
 static __always_inline void pavo_side_receive(struct pavo_qp *qp,
 					      struct pavo_side *side,
 					      struct pavo_cq *cq,
@@ -184,16 +185,16 @@ static __always_inline void pavo_side_receive(struct pavo_qp *qp,
 
 	if (!skb_queue_empty_lockless(&side->backlog) ||
 	    !spin_trylock(&side->lock))
-		goto leave_it;
-	/* A packet that came meanwhile goes before this one. */
+		goto add_to_backlog;
+	/* A packet that was added meanwhile is handled before this one. */
 	if (unlikely(!skb_queue_empty_lockless(&side->backlog))) {
 		spin_unlock(&side->lock);
-		goto leave_it;
+		goto add_to_backlog;
 	}
 	rcu_read_lock();
 	deferred = pavo_side_handle(qp, side, rx, work);
 	if (unlikely(deferred)) {
-		pavo_user_defer(qp->user);
+		pavo_user_force_charge_packet(qp->user);
 		skb_queue_head(&side->backlog, rx->skb);
 	}
 	if (!pavo_side_rests(qp, side))
@@ -211,19 +212,18 @@ static __always_inline void pavo_side_receive(struct pavo_qp *qp,
 		pavo_side_run(qp, side, cq, work);
 	return;
 
-leave_it:
-	if (!pavo_side_defer(side, qp->user, rx->skb)) {
+add_to_backlog:
+	if (pavo_side_add_backlog(side, qp->user, rx->skb)) {
 		pavo_count(qp, rx_drop_backlog);
 		kfree_skb(rx->skb);
 	}
-	/* Pairs with the barrier of the owner, see above. */
+	/* Pairs with the barrier of the owner in pavo_side_run(). */
 	smp_mb();
 	pavo_side_run(qp, side, cq, work);
 }
 
 /**
- * pavo_side_forget - drop the packets of the backlog, a parked one among them; no owner handles
- * them meanwhile.
+ * pavo_side_forget - drop all packets of the backlog, also a deferred one. The side has no owner.
  * @qp:   the QP
  * @side: one of its sides
  */
@@ -233,7 +233,7 @@ static inline void pavo_side_forget(struct pavo_qp *qp, struct pavo_side *side)
 
 	while ((skb = skb_dequeue(&side->backlog))) {
 		pavo_count(qp, rx_drop_state);
-		pavo_user_waited(qp->user);
+		pavo_user_uncharge_packet(qp->user);
 		kfree_skb(skb);
 	}
 	pavo_side_end_deferred(side);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * failure.c - a queue pair fails: to Error, or to SQE, from wherever the error was seen.
+ * failure.c - moves a queue pair to Error or SQE after an error.
  *
- * Called by both sides, with themselves locked, and by all that is above them. It moves
- * the state and leaves the rest to the sides' owners and to qp->end_work.
+ * Called by both sides, with their lock held, and by all folders above them. Changes the state; the
+ * owners of the sides and qp->end_work flush the queues and raise events.
  */
 #include "pavo_trace.h"
 #include "qp/qp.h"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * mcast.c - multicast groups: gives each QP of a group its copy of a datagram.
+ * mcast.c - multicast groups, and their members.
  *
- * Owns dev->mcast. Called by verbs/qp_verbs.c (attach, detach), by table.c with every
- * packet to QPN 0xffffff, by main.c when the interface leaves.
+ * Owns dev->mcast. Called by verbs/qp_verbs.c (attach, detach), by demux.c for each packet to QPN
+ * 0xffffff, and by main.c when the interface is unregistered.
  *
- * Groups and members are written under RTNL, which joining the group of the
- * IP layer takes anyway, and read under RCU.
+ * Groups and members are written under RTNL, which joining the group of the IP layer needs anyway,
+ * and read under RCU.
  */
 #include <linux/capability.h>
 #include <linux/jhash.h>
@@ -20,9 +20,9 @@
  * struct pavo_mcast_group - a group that has members.
  * @node: in its bucket
  * @gid: IPv4 groups as ::ffff:a.b.c.d
- * @members: list of struct find_member
- * @count: number of members; 0 only while a group is made
- * @joined: the interface is a member, too
+ * @members: list of struct pavo_mcast_member
+ * @count: number of members; 0 only while a group is created
+ * @joined: the interface has joined the group
  * @rcu: to free it
  */
 struct pavo_mcast_group {
@@ -34,7 +34,7 @@ struct pavo_mcast_group {
 	struct rcu_head rcu;
 };
 
-struct find_member {
+struct pavo_mcast_member {
 	struct list_head node;
 	struct pavo_qp *qp;
 	struct rcu_head rcu;
@@ -62,10 +62,10 @@ static struct pavo_mcast_group *find_group(struct pavo_dev *dev,
 	return NULL;
 }
 
-static struct find_member *find_member(struct pavo_mcast_group *group,
-				       const struct pavo_qp *qp)
+static struct pavo_mcast_member *find_member(struct pavo_mcast_group *group,
+					     const struct pavo_qp *qp)
 {
-	struct find_member *member;
+	struct pavo_mcast_member *member;
 
 	list_for_each_entry(member, &group->members, node) {
 		if (member->qp == qp)
@@ -74,7 +74,7 @@ static struct find_member *find_member(struct pavo_mcast_group *group,
 	return NULL;
 }
 
-/* Make a group, and let the interface join it. */
+/* Create a group, and make the interface join it. */
 static struct pavo_mcast_group *create_group(struct pavo_dev *dev,
 					     const struct in6_addr *gid)
 {
@@ -108,11 +108,11 @@ static void destroy_group(struct pavo_dev *dev, struct pavo_mcast_group *group)
 	kfree_rcu(group, rcu);
 }
 
-/* How many members are of the user of @qp? */
-static u32 count_users(const struct pavo_mcast_group *group,
-		       const struct pavo_qp *qp)
+/* Return how many members belong to the user of @qp. */
+static u32 count_members_of_user(const struct pavo_mcast_group *group,
+				 const struct pavo_qp *qp)
 {
-	struct find_member *member;
+	struct pavo_mcast_member *member;
 	u32 n = 0;
 
 	list_for_each_entry(member, &group->members, node)
@@ -121,14 +121,14 @@ static u32 count_users(const struct pavo_mcast_group *group,
 }
 
 /*
- * Count one more member for the user of @qp, and one more group if it is the first. A group has
- * room for a share of each user's, too.
+ * Charge a member to the user of @qp, and a group if it is the user's first member of that. The
+ * members of a group are shared among users, too.
  */
-static int take_share(struct pavo_mcast_group *group, struct pavo_qp *qp)
+static int charge_member(struct pavo_mcast_group *group, struct pavo_qp *qp)
 {
 	const kuid_t account = pavo_user_account(qp->user);
 	struct pavo_dev *dev = qp->dev;
-	u32 own = count_users(group, qp);
+	u32 own = count_members_of_user(group, qp);
 	int err;
 
 	if (group->count >= PAVO_MAX_MCAST_QP_ATTACH)
@@ -147,29 +147,29 @@ static int take_share(struct pavo_mcast_group *group, struct pavo_qp *qp)
 	return err;
 }
 
-/* Take back what take_share() counted. @qp is no member any more. */
-static void give_share(struct pavo_mcast_group *group, struct pavo_qp *qp)
+/* Undo charge_member(). @qp is no member any more. */
+static void uncharge_member(struct pavo_mcast_group *group, struct pavo_qp *qp)
 {
 	const kuid_t account = pavo_user_account(qp->user);
 
 	pavo_object_give(qp->dev, PAVO_OBJ_ATTACH, account);
-	if (!count_users(group, qp))
+	if (!count_members_of_user(group, qp))
 		pavo_share_give(&qp->dev->mcast.shares, account);
 }
 
 static int add_member(struct pavo_mcast_group *group, struct pavo_qp *qp)
 {
-	struct find_member *member;
+	struct pavo_mcast_member *member;
 	int err;
 
 	if (find_member(group, qp))
 		return -EEXIST;
-	err = take_share(group, qp);
+	err = charge_member(group, qp);
 	if (err)
 		return err;
 	member = kzalloc(sizeof(*member), GFP_KERNEL_ACCOUNT);
 	if (!member) {
-		give_share(group, qp);
+		uncharge_member(group, qp);
 		return -ENOMEM;
 	}
 	member->qp = qp;
@@ -200,7 +200,7 @@ int pavo_mcast_attach(struct pavo_qp *qp, const struct in6_addr *gid)
 
 int pavo_mcast_detach(struct pavo_qp *qp, const struct in6_addr *gid)
 {
-	struct find_member *member = NULL;
+	struct pavo_mcast_member *member = NULL;
 	struct pavo_mcast_group *group;
 
 	rtnl_lock();
@@ -210,7 +210,7 @@ int pavo_mcast_detach(struct pavo_qp *qp, const struct in6_addr *gid)
 	if (member) {
 		list_del_rcu(&member->node);
 		kfree_rcu(member, rcu);
-		give_share(group, qp);
+		uncharge_member(group, qp);
 		if (!--group->count)
 			destroy_group(qp->dev, group);
 	}
@@ -237,7 +237,7 @@ u32 pavo_mcast_for_each(struct pavo_dev *dev, const struct in6_addr *gid,
 			void (*take)(struct pavo_qp *, const struct pavo_rx *),
 			const struct pavo_rx *rx)
 {
-	struct find_member *member;
+	struct pavo_mcast_member *member;
 	struct pavo_mcast_group *group;
 	u32 members = 0;
 

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * pair.c - queue pairs of this machine that are connected with each other.
+ * pair.c - pairs: two queue pairs of this machine that are connected with each other.
  *
- * Two queue pairs are a pair if each names the other as its peer, by addresses and numbers. They
- * exchange late packets (net/deferred_icrc.c), and each of these names its sender in authentic metadata. So
- * neither takes a packet of this machine from another sender, whose process could be anyone's.
+ * Two queue pairs are a pair if each one has the other as its peer, by addresses and QPNs. They
+ * exchange packets with deferred ICRC (net/deferred_icrc.c), whose authentic metadata name the
+ * sender. So neither accepts a packet of another sender on this machine, which may belong to any
+ * process.
  *
- * A packet that leaves with an ICRC has no metadata: after a loss, or if a device on the path cuts
- * it. The sender notes when that was; for a while its peer takes such packets, too.
+ * A packet that is sent with an ICRC has no metadata: after a loss, or if it was segmented for a
+ * device on the path. The sender records the time, and for a while its peer accepts packets without
+ * metadata, too.
  *
  * Pairs change under modify_mutex of their queue pairs; packets read them under RCU. A queue pair
  * leaves its pair a grace period before it is freed.
@@ -20,16 +22,16 @@
 #include "memory/memory.h"
 #include "qp/qp.h"
 
-/* How long a packet may take from its sender to its receiver. */
+/* Longest time that a packet may take from its sender to its receiver. */
 #define PLAIN_LIFETIME (4 * HZ)
 
-/* Queue pairs that have a path, by the addresses and numbers of both ends. */
+/* Queue pairs that have a path, by the addresses and QPNs of both ends. */
 static DEFINE_HASHTABLE(connected, 14);
 static DEFINE_SPINLOCK(pairs_lock);
 
-/* With a secret, as users choose some of what is hashed. */
-static u32 hash_of(const struct in6_addr *saddr, u32 qpn,
-		   const struct in6_addr *daddr, u32 dqpn)
+/* Hash addresses and QPNs, with a secret, because users choose some of them. */
+static u32 hash_ends(const struct in6_addr *saddr, u32 qpn,
+		     const struct in6_addr *daddr, u32 dqpn)
 {
 	static siphash_key_t secret;
 	struct {
@@ -50,11 +52,11 @@ static bool is_peer(const struct pavo_qp *qp, const struct pavo_qp *of)
 	       ipv6_addr_equal(&qp->flow.daddr, &of->flow.saddr);
 }
 
-/* Find a queue pair without a peer whose peer @qp is. Lock held. */
+/* Find the queue pair that has @qp as its peer, and no pair yet. Lock held. */
 static struct pavo_qp *find_peer(const struct pavo_qp *qp)
 {
-	u32 hash = hash_of(&qp->flow.daddr, qp->attr.dest_qpn, &qp->flow.saddr,
-			   qp->ib.qp_num);
+	u32 hash = hash_ends(&qp->flow.daddr, qp->attr.dest_qpn,
+			     &qp->flow.saddr, qp->ib.qp_num);
 	struct pavo_qp *peer;
 
 	hash_for_each_possible(connected, peer, pair.node, hash)
@@ -63,8 +65,8 @@ static struct pavo_qp *find_peer(const struct pavo_qp *qp)
 	return NULL;
 }
 
-/* Packets without metadata of @qp may be on their way. */
-static void note_plain(struct pavo_qp *qp)
+/* Record that packets of @qp without metadata may be on the path. */
+static void record_plain(struct pavo_qp *qp)
 {
 	WRITE_ONCE(qp->pair.plain_until, get_jiffies_64() + PLAIN_LIFETIME);
 }
@@ -78,15 +80,15 @@ void pavo_pair_enter(struct pavo_qp *qp)
 	spin_lock_bh(&pairs_lock);
 	qp->pair.dqpn = qp->attr.dest_qpn;
 	hash_add(connected, &qp->pair.node,
-		 hash_of(&qp->flow.saddr, qp->ib.qp_num, &qp->flow.daddr,
-			 qp->pair.dqpn));
+		 hash_ends(&qp->flow.saddr, qp->ib.qp_num, &qp->flow.daddr,
+			   qp->pair.dqpn));
 	peer = find_peer(qp);
 	if (peer) {
-		/* It may have sent before. */
+		/* Either may have sent packets before. */
 		if (pavo_qp_state(peer) >= IB_QPS_RTS)
-			note_plain(peer);
+			record_plain(peer);
 		if (pavo_qp_state(qp) >= IB_QPS_RTS)
-			note_plain(qp);
+			record_plain(qp);
 		rcu_assign_pointer(qp->pair.peer, peer);
 		rcu_assign_pointer(peer->pair.peer, qp);
 	}
@@ -112,7 +114,7 @@ void pavo_pair_leave(struct pavo_qp *qp)
 void pavo_pair_sent_plain(struct pavo_qp *qp)
 {
 	if (unlikely(rcu_access_pointer(qp->pair.peer)))
-		note_plain(qp);
+		record_plain(qp);
 }
 
 bool pavo_pair_accepts(const struct pavo_qp *qp, const struct pavo_rx *rx)
@@ -127,8 +129,8 @@ bool pavo_pair_accepts(const struct pavo_qp *qp, const struct pavo_rx *rx)
 			     READ_ONCE(peer->pair.plain_until));
 }
 
-/* Has the request at @psn been posted and not completed? */
-static bool is_owed(const struct pavo_qp *qp, u32 psn)
+/* True if the request at @psn was posted, and has not completed. */
+static bool is_outstanding(const struct pavo_qp *qp, u32 psn)
 {
 	int state = pavo_qp_state(qp);
 
@@ -137,7 +139,7 @@ static bool is_owed(const struct pavo_qp *qp, u32 psn)
 	return pavo_psn_diff(psn, READ_ONCE(qp->req.upsn)) >= 0;
 }
 
-/* The sender of a packet; NULL: it is gone. */
+/* Find the sender of a packet; NULL: it was destroyed. */
 static struct pavo_qp *find_sender(const struct pavo_meta *meta)
 {
 	struct pavo_port *port = pavo_port_numbered(meta->port);
@@ -145,15 +147,15 @@ static struct pavo_qp *find_sender(const struct pavo_meta *meta)
 	return port ? pavo_qp_find(pavo_dev_of(port), meta->qpn) : NULL;
 }
 
-/* May the attached memory of @qp be read? */
+/* True if memory of @qp that is attached to a packet may be read. */
 static bool may_read_attached(const struct pavo_qp *qp,
 			      const struct pavo_meta *meta, u32 psn)
 {
-	return qp && is_owed(qp, psn) &&
+	return qp && is_outstanding(qp, psn) &&
 	       pavo_key_means(qp->dev, meta->lkey, meta->token);
 }
 
-bool pavo_attached_stands(const struct pavo_meta *meta, u32 psn)
+bool pavo_may_read_attached(const struct pavo_meta *meta, u32 psn)
 {
 	return !(meta->flags & PAVO_META_ATTACHED) ||
 	       may_read_attached(find_sender(meta), meta, psn);

@@ -2,13 +2,13 @@
 /*
  * qp.h - a queue pair: its two sides, its attributes, its state and its failure.
  *
- * Writers of the parts of a QP: control/ the attributes (struct
- * pavo_qp_attrs) under modify_mutex; requester/ and responder/ their side
- * under its lock. Everybody may read state with READ_ONCE(). Field by field, as
- * sources.md#engine-7-3: docs/locks.md, "Fields of a queue pair".
+ * Writers of the parts of a QP: control/ writes the attributes (struct pavo_qp_attrs) under
+ * modify_mutex; requester/ and responder/ write their side under its lock. All code may read the
+ * state with READ_ONCE(). Field by field, as sources.md#engine-7-3: docs/locks.md, "Fields of a
+ * queue pair".
  *
- * References: packets find a QP in the table under RCU and use it only inside
- * that RCU section; timers and work of a QP are stopped before it is freed.
+ * References: packets find a QP in the table under RCU, and use it only in that RCU section; timers
+ * and works of a QP are stopped before it is freed.
  */
 #ifndef PAVO_QP_H
 #define PAVO_QP_H
@@ -26,9 +26,9 @@
 #include "rings/cq_ring.h"
 
 /**
- * struct pavo_qp_attrs - attributes that modify_qp set (control/attr.c is the writer).
- * @mtu:       bytes
- * @mtu_code:  the same, as verbs have it
+ * struct pavo_qp_attrs - attributes that modify_qp has set (control/attr.c is the writer).
+ * @mtu:       path MTU, bytes
+ * @mtu_code:  path MTU, enum ib_mtu
  * @dest_qpn:  QPN of the peer
  * @qkey:      Q_Key of datagrams
  * @pkey_index: always 0
@@ -37,10 +37,10 @@
  * @rq_psn:    first PSN to expect
  * @timeout:   4.096 us * 2^timeout until the loss timer expires; 0: never
  * @retry_cnt: attempts after a loss
- * @rnr_retry: attempts after an RNR NAK; 7: no end
- * @min_rnr_timer: code of the delay that RNR NAKs ask for (IBA 9.7.5.2.8)
- * @max_rd_atomic: reads and atomics that may be unanswered
- * @max_dest_rd_atomic: reads and atomics of the peer that may be unanswered
+ * @rnr_retry: attempts after an RNR NAK; 7: no limit
+ * @min_rnr_timer: code of the delay in RNR NAKs (IBA 9.7.5.2.8)
+ * @max_rd_atomic: most unanswered reads and atomics
+ * @max_dest_rd_atomic: most unanswered reads and atomics of the peer
  * @ah:        path to the peer
  */
 struct pavo_qp_attrs {
@@ -64,9 +64,9 @@ struct pavo_qp_attrs {
 /**
  * struct pavo_pair - the peer of a queue pair, if it is on this machine (pair.c).
  * @node: in the table of queue pairs that have a path
- * @dqpn: the peer's number, with which it is in the table
- * @peer: RCU
- * @plain_until: jiffies; packets without metadata that were sent have arrived by then
+ * @dqpn: QPN of the peer, by which it is in the table
+ * @peer: the peer, under RCU; NULL: not on this machine
+ * @plain_until: jiffies; packets that were sent without metadata have arrived by then
  */
 struct pavo_pair {
 	struct hlist_node node;
@@ -80,28 +80,28 @@ struct pavo_pair {
  * @ib:      the object of rdma core, first
  * @dev:     its adapter
  * @stats:   its counters
- * @key_state:  its memory and keys
- * @send_cq: NULL where the type of QP completes no request
- * @recv_cq: NULL where the type of QP completes no receive
+ * @key_state: the QP's key state: keys that its operations use (memory/key_state.h)
+ * @send_cq: NULL: the type of QP has no send completions
+ * @recv_cq: NULL: the type of QP has no receive completions
  * @of_send_cq: in the list of @send_cq
- * @of_recv_cq: in that of @recv_cq
+ * @of_recv_cq: in the list of @recv_cq
  * @srq:     NULL: it has a receive queue of its own
  * @uctx:    of the process; NULL: a kernel consumer's
- * @user:    the user that is bounded for it; NULL: the kernel
+ * @user:    account that its packets are charged to; NULL: the kernel
  * @cap:     sizes of its queues
  * @sq_sig_all: all requests complete with a CQE
- * @state:   enum ib_qp_state. Written under modify_mutex, or by pavo_qp_error()
- *           and pavo_qp_send_error(), which only ever write Error and SQE.
- * @modify_mutex: for @attr, and transitions of @state
+ * @state:   enum ib_qp_state. Written under modify_mutex, or by pavo_qp_error() and
+ *           pavo_qp_send_error(), which write only Error and SQE
+ * @modify_mutex: protects @attr and transitions of @state
  * @attr:    attributes
- * @flow:    valid from RTR on unless datagrams; changed under both side locks
+ * @flow:    path to the peer, from RTR on; not of datagram QPs. Changed under both side locks
  * @has_flow: @flow is valid
  * @pair:    its peer on this machine
  * @req:     the requester
  * @resp:    the responder
  * @events:  bits by enum ib_event_type, which @end_work raises
- * @end_work: raises @events and flushes both sides, on any CPU: the owner of the one
- *           that saw the error may spin until the flush is seen
+ * @end_work: raises @events and flushes both sides. On any CPU, because a consumer may spin on the
+ *           CPU of the error until it sees the flush
  */
 struct pavo_qp {
 	struct ib_qp ib;
@@ -112,9 +112,9 @@ struct pavo_qp {
 	struct pavo_cq *recv_cq;
 	struct list_head of_send_cq;
 	struct list_head of_recv_cq;
-	struct pavo_srq *srq; /* NULL: it has a receive queue of its own */
+	struct pavo_srq *srq;
 	struct pavo_ucontext *uctx;
-	struct pavo_user *user; /* NULL: the kernel */
+	struct pavo_user *user;
 	struct ib_qp_cap cap;
 	bool sq_sig_all;
 	int state;
@@ -139,25 +139,25 @@ static inline int pavo_qp_state(const struct pavo_qp *qp)
 	return READ_ONCE(qp->state);
 }
 
-/* Every message is one packet and brings its own address. */
+/* True for QPs whose work requests have one packet and an address handle each. */
 static inline bool pavo_is_datagram(const struct pavo_qp *qp)
 {
 	return qp->ib.qp_type == IB_QPT_UD || qp->ib.qp_type == IB_QPT_GSI;
 }
 
-/* Connected, but nothing is acknowledged: what was sent is done. */
+/* True for UC: connected, without acknowledgments. A request completes when it is sent. */
 static inline bool pavo_is_unreliable(const struct pavo_qp *qp)
 {
 	return qp->ib.qp_type == IB_QPT_UC;
 }
 
-/* Acknowledged: what is lost is sent again. */
+/* True for RC and XRC: acknowledged, and retransmitted after a loss. */
 static inline bool pavo_is_reliable(const struct pavo_qp *qp)
 {
 	return !pavo_is_datagram(qp) && !pavo_is_unreliable(qp);
 }
 
-/* The ends of an XRC connection: one asks, the other answers. */
+/* The ends of an XRC connection: the initiator sends requests, the target responses. */
 static inline bool pavo_is_xrc_target(const struct pavo_qp *qp)
 {
 	return qp->ib.qp_type == IB_QPT_XRC_TGT;
@@ -168,7 +168,7 @@ static inline bool pavo_is_xrc_initiator(const struct pavo_qp *qp)
 	return qp->ib.qp_type == IB_QPT_XRC_INI;
 }
 
-/* The type that the peer of a connected QP has. */
+/* Return the type of the peer of a connected QP. */
 static inline enum ib_qp_type pavo_peer_type(const struct pavo_qp *qp)
 {
 	if (pavo_is_xrc_target(qp))
@@ -176,7 +176,7 @@ static inline enum ib_qp_type pavo_peer_type(const struct pavo_qp *qp)
 	return pavo_is_xrc_initiator(qp) ? IB_QPT_XRC_TGT : qp->ib.qp_type;
 }
 
-/* Upper three bits of the opcodes of a QP's packets. */
+/* Return the upper three bits of the opcodes of a QP's packets. */
 static inline u8 pavo_service(const struct pavo_qp *qp)
 {
 	switch (qp->ib.qp_type) {
@@ -195,46 +195,46 @@ static inline u8 pavo_service(const struct pavo_qp *qp)
 
 /* table.c */
 
-/** pavo_qp_reserve_qpn - give @qp a QPN (1 for GSI) and enter it in the table. */
+/** pavo_qp_reserve_qpn - assign a QPN (1 for GSI), and enter @qp in the table. 0 or an errno. */
 int pavo_qp_reserve_qpn(struct pavo_qp *qp);
 
-/** pavo_qp_forget - no packet or doorbell finds @qp after a grace period. */
+/** pavo_qp_forget - remove @qp from the table; packets may use it for a grace period. */
 void pavo_qp_forget(struct pavo_qp *qp);
 
-/** pavo_qp_find - QP by number; RCU read side. */
+/** pavo_qp_find - find a QP by its QPN; NULL: none. RCU read side. */
 struct pavo_qp *pavo_qp_find(struct pavo_dev *dev, u32 qpn);
 
 /* pair.c */
 
-/** pavo_pair_enter - @qp has a path and a peer: it and a peer of this machine find each other. */
+/** pavo_pair_enter - enter @qp, which has a path, and make a pair of it and its same-host peer. */
 void pavo_pair_enter(struct pavo_qp *qp);
-/** pavo_pair_leave - the opposite; also allowed for one that did not enter. */
+/** pavo_pair_leave - end the pair of @qp, if any, and remove it from the table. */
 void pavo_pair_leave(struct pavo_qp *qp);
 
-/** pavo_same_host - is the peer a queue pair of this machine? */
+/** pavo_same_host - true if the peer is a queue pair of this machine. */
 static inline bool pavo_same_host(const struct pavo_qp *qp)
 {
 	return rcu_access_pointer(qp->pair.peer);
 }
 
-/** pavo_pair_sent_plain - a packet of @qp left without metadata. */
+/** pavo_pair_sent_plain - record that a packet of @qp was sent without metadata. */
 void pavo_pair_sent_plain(struct pavo_qp *qp);
 
 /**
- * pavo_pair_accepts - does a packet come from the peer, as far as this machine can tell? RCU read
+ * pavo_pair_accepts - false if a packet is known to be from another sender than the peer. RCU read
  * side.
- * @qp: connected
+ * @qp: a connected QP
  * @rx: the packet, from the peer's address
  */
 bool pavo_pair_accepts(const struct pavo_qp *qp, const struct pavo_rx *rx);
 
-/** pavo_attached_stands - may memory that is attached to a packet be read? RCU read side. */
-bool pavo_attached_stands(const struct pavo_meta *meta, u32 psn);
+/** pavo_may_read_attached - true if memory attached to a packet may be read. RCU read side. */
+bool pavo_may_read_attached(const struct pavo_meta *meta, u32 psn);
 
-/** pavo_pair_leaves - as of &struct pavo_net_calls.leaves. */
+/** pavo_pair_leaves - see &struct pavo_net_calls.leaves. */
 bool pavo_pair_leaves(const struct pavo_meta *meta, u32 psn);
 
-/** pavo_meta_of - metadata of packets of @qp. */
+/** pavo_meta_of - return metadata with @qp as the sender. */
 static inline struct pavo_meta pavo_meta_of(const struct pavo_qp *qp)
 {
 	return (struct pavo_meta){
@@ -245,21 +245,20 @@ static inline struct pavo_meta pavo_meta_of(const struct pavo_qp *qp)
 
 /* failure.c */
 
-/** pavo_qp_to_error - from @from to Error. False: another CPU moved the QP meanwhile. */
+/** pavo_qp_to_error - move @qp from @from to Error. False: another CPU has changed the state. */
 bool pavo_qp_to_error(struct pavo_qp *qp, int from);
 
 /**
- * pavo_qp_error - an unrecoverable error of a side: QP to Error, both sides flush.
+ * pavo_qp_error - move a QP to Error after an unrecoverable error; both sides flush.
  * @qp:    the QP
- * @event: IB_EVENT_QP_FATAL, IB_EVENT_QP_REQ_ERR, IB_EVENT_QP_ACCESS_ERR to raise, or -1
- *         for none
+ * @event: IB_EVENT_QP_FATAL, IB_EVENT_QP_REQ_ERR, IB_EVENT_QP_ACCESS_ERR to raise; -1: none
  *
- * Context: any, also with a side locked (the flush happens when it is left).
+ * Context: any. A side that is locked flushes when its owner drops the lock.
  */
 void pavo_qp_error(struct pavo_qp *qp, int event);
 
 /**
- * pavo_qp_drained - tell of a QP in SQD that its last request is done.
+ * pavo_qp_drained - raise SQ_DRAINED for a QP in SQD whose last request has completed.
  * @qp: the QP
  *
  * Context: the requester side is locked.
@@ -267,29 +266,30 @@ void pavo_qp_error(struct pavo_qp *qp, int event);
 void pavo_qp_drained(struct pavo_qp *qp);
 
 /**
- * pavo_qp_send_error - a send WQE cannot be executed. Reliable services: QP to Error. UC and
- * datagrams: to SQE, where the send queue flushes and the receive queue goes on, until
- * modify_qp takes the QP back to RTS (IBA 10.3.1).
+ * pavo_qp_send_error - handle a send WQE that cannot be executed. Moves a QP of a reliable service
+ * to Error, UC and datagram QPs to SQE: the send queue flushes and the receive queue works, until
+ * modify_qp moves the QP back to RTS (IBA 10.3.1).
  * @qp: the QP
  *
  * Context: the requester side is locked.
  */
 void pavo_qp_send_error(struct pavo_qp *qp);
 
-/** pavo_qp_end - let events be raised, and sides of a QP in Error flushed. */
+/** pavo_qp_end - queue end_work, which raises events, and flushes the sides of a QP in Error. */
 static inline void pavo_qp_end(struct pavo_qp *qp)
 {
 	queue_work(qp->dev->end_wq, &qp->end_work);
 }
 
-/* Timers of queue pairs that a CPU acts on itself in a tick. */
+/* Most expired timers of queue pairs that a CPU handles in softirqs of a tick. */
 #define PAVO_TIMERS_A_TICK 16
 
 /*
- * pavo_qp_timer_waits - a timer of @qp has expired: is it left to the work of the QP? Those of
- * thousands of queue pairs may expire at once, in one softirq.
+ * pavo_qp_defer_timer - queue the work of @qp for a timer that has expired, if this CPU has handled
+ * too many in this tick: the timers of thousands of queue pairs may expire in one softirq.
+ * Return: true: queued; false: the caller handles the timer.
  */
-static inline bool pavo_qp_timer_waits(struct pavo_qp *qp)
+static inline bool pavo_qp_defer_timer(struct pavo_qp *qp)
 {
 	if (likely(pavo_budget_in_tick(PAVO_LOOP_TIMERS, PAVO_TIMERS_A_TICK))) {
 		pavo_budget_add(PAVO_LOOP_TIMERS, 1);

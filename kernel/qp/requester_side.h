@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * requester_side.h - what the requester has sent and is owed (requester/ owns all of it).
+ * requester_side.h - state of the requester side (requester/ is the only writer).
  */
 #ifndef PAVO_REQUESTER_SIDE_H
 #define PAVO_REQUESTER_SIDE_H
@@ -21,16 +21,16 @@ struct sk_buff;
 /* Bits of side.pending of a requester. */
 enum pavo_req_event {
 	PAVO_REQ_DOORBELL, /* the doorbell FIFO is not empty */
-	PAVO_REQ_TIMER, /* a deadline has passed */
+	PAVO_REQ_TIMER, /* a timer has expired */
 	PAVO_REQ_FLUSH, /* the QP moved to Error or SQE */
 };
 
 /**
- * struct pavo_tx_cursor - a packet, and the place of its payload.
- * @wqe: free-running number of the WQE
- * @pkt: packet of that WQE
+ * struct pavo_tx_cursor - position of a packet in the send queue.
+ * @wqe: number of the WQE (free running)
+ * @pkt: index of the packet in that WQE
  * @sge: entry of its SGL in which the packet's payload begins
- * @sge_off: offset in that entry
+ * @sge_off: offset in that entry, bytes
  */
 struct pavo_tx_cursor {
 	u32 wqe;
@@ -48,44 +48,43 @@ struct pavo_tx_cursor {
  * @count:      number of WQE slots
  * @db_lock:    protects @db_head and the doorbells behind it
  * @doorbells:  FIFO of doorbells that are not parsed yet, @count entries
- * @db_head:    doorbells put in, under @db_lock (kernel consumers: @post_lock)
- * @db_tail:    doorbells taken out, by the owner
+ * @db_head:    doorbells queued (free running), under @db_lock (kernel consumers: @post_lock)
+ * @db_tail:    doorbells dequeued (free running), by the owner
  * @chain:      doorbell form of the next WQE of a chain; valid if @in_chain
- * @chained:    counts the WQEs of the chain
+ * @chained:    number of WQEs of the chain so far
  * @in_chain:   a chain is being followed (the indicator, sources.md#engine-2-4-4)
  * @wqes:       private copies of WQEs, @count entries
  * @wqe_stride: bytes of an entry
  * @head:       WQEs parsed (free running)
- * @last_local: number of the last parsed WQE that sends nothing but changes keys
- * @numbered:   WQEs that have PSNs
- * @tail:       oldest WQE that is not completed
- * @cursor:     next packet to send; goes back to send packets again
+ * @last_local: number of the last parsed WQE that changes keys and sends no packet
+ * @numbered:   WQEs that have PSNs (free running)
+ * @tail:       oldest WQE that is not completed (free running)
+ * @cursor:     next packet to send; moved back to retransmit
  * @scatter:    next packet of read data that is expected
- * @npsn:       Next PSN: the first that no WQE has
+ * @npsn:       Next PSN: the first one that no WQE has
  * @upsn:       oldest unacknowledged PSN
- * @sent:       high-water mark: PSN behind the last one ever sent
+ * @sent:       high-water mark: PSN behind the last one that was ever sent
  * @outstanding: MultiQueue
- * @cwnd:       bound for packets in flight
- * @reads_out:  read and atomic requests sent and unanswered
+ * @cwnd:       limit of packets in flight
+ * @reads_out:  read and atomic requests that are unanswered
  * @reread:     PSN of the last read request that began inside a chunk; PAVO_PSN_NONE after
  *              progress of UPSN
- * @no_ack_req:    packets sent since the last AckReq
- * @ack_requested:      PSN behind a packet that was sent again only to ask for an ACK; else
- *              PAVO_PSN_NONE
- * @probing:    after a timeout: only the oldest packet is sent, until it is answered
- * @went_back:  the cursor went back to UPSN; it does so once for a UPSN
- * @ready:      sq_psn was taken (RTS reached since RESET)
- * @notify_drained: raise SQ_DRAINED when nothing is under way any more
- * @retransmit:      clone of a packet that was sent again. The two share data until the packet
- *              has left the queues of this machine; NULL: none
- * @coalesced:     short packets that count as sent, while the owner looks for more
- * @pause:      time in ns until which nothing is sent, for the interface; 0: none
- * @drr:       its turns and credits (requester/drr_queue.c)
+ * @no_ack_req: packets sent since the last AckReq
+ * @ack_requested: PSN behind a packet that was retransmitted only to set AckReq; else PAVO_PSN_NONE
+ * @probing:    after a timeout: only the oldest packet is sent, until it is acknowledged
+ * @went_back:  the cursor was moved back to UPSN, which is done once for each UPSN
+ * @ready:      @npsn was set to sq_psn (RTS reached since RESET)
+ * @notify_drained: raise SQ_DRAINED when no request is outstanding
+ * @retransmit: clone of a packet that was retransmitted. The two share data until the packet has
+ *              left the queues of this machine; NULL: none
+ * @coalesced:  short packets that count as sent, while the owner collects more
+ * @pause:      time in ns until which no packet is sent, after the interface refused one; 0: none
+ * @drr:        its DRR queue and credits (requester/drr_queue.c)
  * @timer:      loss timer and RNR timer
  * @hrtimer:    fires at their deadlines and at the end of @pause
  * @post_lock:  protects posts of kernel consumers
  * @wr_id:      of kernel consumers, by WQE slot
- * @posted:     WQEs that a kernel consumer posted
+ * @posted:     WQEs that a kernel consumer has posted (free running)
  */
 struct pavo_requester {
 	struct pavo_side side;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * responder_side.h - what the responder knows of its peer (responder/ owns all of it).
+ * responder_side.h - state of the responder side (responder/ is the only writer).
  */
 #ifndef PAVO_RESPONDER_SIDE_H
 #define PAVO_RESPONDER_SIDE_H
@@ -15,16 +15,16 @@ struct pavo_resource;
 
 /* Bits of side.pending of a responder. */
 enum pavo_resp_event {
-	PAVO_RESP_SEND, /* what answers waited for may be there */
+	PAVO_RESP_SEND, /* responses that waited may be sent */
 	PAVO_RESP_FLUSH, /* the QP moved to Error, or was posted to in Error */
 };
 
 /**
- * struct pavo_write_addr - WriteAddrTable entry (sources.md#engine-4-4-3): the place of the
- * next packet of a write, which carries no address.
+ * struct pavo_write_addr - WriteAddrTable entry (sources.md#engine-4-4-3): the address of the next
+ * packet of a write, whose header has none.
  * @va:    address
  * @rkey:  R_Key of the write
- * @left:  bytes to come
+ * @left:  bytes that are still to arrive
  * @total: bytes of the write
  */
 struct pavo_write_addr {
@@ -38,31 +38,30 @@ struct pavo_write_addr {
  * struct pavo_responder - responder side.
  * @side:      lock, pending bits and backlog
  * @own:       the QP's receive queue; without a ring if it has none
- * @rq:        receive WQEs are taken from here: @own, or an SRQ's. XRC
- *             targets: that of the packet at hand, valid in the RCU section
- *             that found it; NULL: no such SRQ
- * @srqn:      XRC targets: number of the SRQ of the message in progress
+ * @rq:        queue of receive WQEs: @own, or an SRQ's. XRC targets: that of the current packet,
+ *             valid in the RCU section that found it; NULL: no such SRQ
+ * @srqn:      XRC targets: SRQN of the message in progress
  * @epsn:      expected PSN
- * @far_psns:  requests with a PSN that no loss explains (pavo_psn_far())
+ * @far_psns:  number of requests with an implausible PSN (pavo_psn_far())
  * @msn:       messages completed
  * @message:   kind of message in progress: 0, PAVO_KIND_SEND or PAVO_KIND_WRITE
- * @nak_sent:  a sequence error NAK went out for @epsn
+ * @nak_sent:  a sequence error NAK was sent for @epsn
  * @established: COMM_EST was raised
  * @last_wqe_notified: LAST_WQE_REACHED was raised
- * @failing:   a fatal NAK is due. No request is executed any more, and when the NAK
- *             is sent the QP goes to Error
+ * @failing:   a fatal NAK is to be sent. No request is executed any more, and the QP moves to Error
+ *             when the NAK has been sent
  * @fatal_event: event to raise then
- * @write:     place of a write in progress
+ * @write:     address of a write in progress
  * @resources: rd_atomic resources
  * @res_count: number of @resources: max_dest_rd_atomic, at least 1
  * @res_head:  index of the next new resource
- * @send_queue: indices of resources to be answered
+ * @send_queue: indices of resources whose responses are to be sent
  * @send_head: first entry (free running)
  * @send_tail: behind the last entry (free running)
- * @ack_due:   an ACK or NAK is to be sent behind them
+ * @ack_due:   an ACK or NAK is to be sent after these
  * @ack_syndrome: its syndrome
  * @ack_psn:   its PSN
- * @paused:    the interface refused an answer; send none until @pause fires
+ * @paused:    the interface refused a response; send none until @pause fires
  * @pause:     timer of that pause
  * @wqe:       private copy of the receive WQE in use
  */

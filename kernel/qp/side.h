@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * side.h - a side of a QP: the work that waits for it, and its owner.
+ * side.h - a side of a QP: its pending work, its backlog, and its owner.
  *
- * The owner of a side is the CPU that holds its lock, and a CPU only ever tries the lock. A
- * CPU that does not get it leaves a packet on the backlog or a bit in pending, and goes on;
- * the owner looks again after it let go. So no CPU spins while the owner sends a cwnd of
- * packets, a packet that comes back to the CPU that sent it cannot deadlock, and packets are
- * executed where they arrive.
+ * The owner of a side is the CPU that holds its lock. A CPU only tries the lock. If it fails, the
+ * CPU adds the packet to the backlog, or sets a bit in pending, and returns; the owner checks both
+ * again after it has dropped the lock. So no CPU spins while the owner sends a cwnd of packets, a
+ * packet that is looped back to the sending CPU cannot deadlock, and packets are executed on the
+ * CPU that receives them.
  *
- * enter.h has the code. Exception: process context that changes a QP's state, or the room for
- * its reads, waits for the lock and runs the side afterwards.
+ * enter.h has the code. Exception: process context that changes a QP's state, or the number of its
+ * responder resources, waits for the lock, and runs the side afterwards.
  */
 #ifndef PAVO_SIDE_H
 #define PAVO_SIDE_H
@@ -24,34 +24,34 @@
 #include "accounting.h"
 #include "status.h"
 
-/** Packets that may wait for a busy side; more are dropped and counted. */
+/** Most packets on a backlog; more are dropped and counted. */
 #define PAVO_BACKLOG_MAX 1024
 
 /** Pause of a side after the interface refused a packet. */
 #define PAVO_CONGESTED_NS NSEC_PER_MSEC
 
-/** enum pavo_stage - where the handling of a parked packet goes on. */
+/** enum pavo_stage - the point from which a deferred packet is handled on. */
 enum pavo_stage {
-	PAVO_STAGE_BEGIN, /* no packet is parked */
-	PAVO_STAGE_GRH, /* bytes of the GRH are to be written */
-	PAVO_STAGE_DATA, /* the request is checked; bytes are to be written */
-	PAVO_STAGE_KEY, /* a walk for the key that it invalidates is under way */
+	PAVO_STAGE_BEGIN, /* no packet is deferred */
+	PAVO_STAGE_GRH, /* write bytes of the GRH */
+	PAVO_STAGE_DATA, /* write bytes; the request has been checked */
+	PAVO_STAGE_KEY, /* wait for the walk for the key that it invalidates */
 };
 
 /**
- * struct pavo_side - what requester and responder have in common.
+ * struct pavo_side - state that requester and responder have in common.
  * @lock:    held by the owner, BH disabled
  * @pending: event bits of the side
- * @backlog: parsed and verified packets that wait; has a lock of its own
+ * @backlog: verified packets that wait; has a lock of its own
  * @missing: pages that the side waits for; packets stay on the backlog meanwhile
- * @inval:   an invalidation that the side asked for, whose walk may still run
- * @stage:   enum pavo_stage. If it is not BEGIN, the first packet of @backlog is parked: the side
- *           has begun to handle it, and goes on there when @missing or @inval is over
+ * @inval:   an invalidation that the side has requested, whose walk may still run
+ * @stage:   enum pavo_stage. If it is not BEGIN, the first packet of @backlog is deferred: the side
+ *           has begun to handle it, and continues there when @missing or @inval has ended
  * @done:    bytes of that stage that have been written
- * @index:   which packet it is, if the first one of @backlog is a bundle
- * @backoff:    how near the peer is, by the packets that came from it
- * @mark:    its packets that stay inside, if the peer is in the same namespace
- * @resting: it left work to the QP's work. Softirqs leave more work to that, too
+ * @index:   index of the deferred packet, if the first one of @backlog is a coalesced packet
+ * @backoff: losses, and packets of the peer, which decide whether ICRCs are deferred
+ * @mark:    position behind its packets that are looped back
+ * @resting: it has left work to the QP's work. Softirqs leave more work to that, too
  */
 struct pavo_side {
 	spinlock_t lock; /* ownership of the side */
@@ -101,27 +101,31 @@ static inline bool pavo_side_has_work(const struct pavo_side *side)
 }
 
 /**
- * pavo_side_defer - leave a packet to the owner, at the end of the backlog.
+ * pavo_side_add_backlog - append a packet to the backlog, for the owner.
  * @side: the side
- * @user: of its QP
- * @skb:  the packet
+ * @user: account of its QP
+ * @skb:  the packet; not consumed by an error
  *
- * Return: false: the backlog is full, or the user has as many packets waiting as it may.
+ * Return: 0; -ENOBUFS: the backlog is full; -EDQUOT: the user has too many packets on backlogs.
  */
-static inline bool pavo_side_defer(struct pavo_side *side,
-				   struct pavo_user *user, struct sk_buff *skb)
+static inline int pavo_side_add_backlog(struct pavo_side *side,
+					struct pavo_user *user,
+					struct sk_buff *skb)
 {
-	if (skb_queue_len_lockless(&side->backlog) >= PAVO_BACKLOG_MAX ||
-	    !pavo_user_wait(user))
-		return false;
-	skb_queue_tail(&side->backlog, skb);
-	return true;
+	int err;
+
+	if (skb_queue_len_lockless(&side->backlog) >= PAVO_BACKLOG_MAX)
+		return -ENOBUFS;
+	err = pavo_user_charge_packet(user);
+	if (!err)
+		skb_queue_tail(&side->backlog, skb);
+	return err;
 }
 
 /**
- * pavo_side_defer_current - park the packet in hand.
+ * pavo_side_defer_current - defer the packet that is being handled.
  * @side: the side
- * @stage: where its handling goes on
+ * @stage: point from which it is handled on
  *
  * Return: PAVO_ST_WAIT, for the caller to pass on.
  */
@@ -132,15 +136,15 @@ static inline enum pavo_status pavo_side_defer_current(struct pavo_side *side,
 	return PAVO_ST_WAIT;
 }
 
-/** pavo_side_wake - a work of the QP has begun: softirqs need not leave work to it any more. */
+/** pavo_side_wake - clear @resting when the QP's work begins, for softirqs. */
 static inline void pavo_side_wake(struct pavo_side *side)
 {
 	WRITE_ONCE(side->resting, false);
-	/* Pairs with the barrier in front of pavo_side_run() of one that leaves something. */
+	/* Pairs with the barrier in front of pavo_side_run() of a CPU that has added work. */
 	smp_mb();
 }
 
-/** pavo_side_end_deferred - the packet in hand is handled, or dropped. */
+/** pavo_side_end_deferred - reset the stage: the packet is handled, or dropped. */
 static inline void pavo_side_end_deferred(struct pavo_side *side)
 {
 	if (likely(side->stage == PAVO_STAGE_BEGIN))

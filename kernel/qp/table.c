@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * table.c - the QP table: numbers to QPs.
+ * table.c - the table of QPs by QPN.
  *
- * Owns dev->qps and its front. Called by verbs/qp_verbs.c and control/ when QPs come and go, by demux.c
- * with every packet and by requester/ with every doorbell.
+ * Owns dev->qps and its lookup cache. Called by verbs/qp_verbs.c and control/ when QPs are made and
+ * destroyed, by demux.c for every packet, and by requester/ for every doorbell.
  *
- * Callers look a QP up and use it in one RCU section: it is freed a grace period after its
- * removal.
+ * Callers look up and use a QP in one RCU section: it is freed a grace period after its removal.
  */
 #include "id_alloc.h"
 #include "pavo_trace.h"
 #include "qp/qp.h"
 
-/* 0 and 1 are the management QPs (IBA 10.2.4.1); some more numbers stay unused */
+/* 0 and 1 are the management QPs (IBA 10.2.4.1); some more QPNs stay unused. */
 #define PAVO_GSI_QPN 1
 #define PAVO_FIRST_QPN 17
 #define PAVO_LAST_QPN 0xfffffe
@@ -26,7 +25,7 @@ struct pavo_qp *pavo_qp_find(struct pavo_dev *dev, u32 qpn)
 		       xa_load(&dev->qps, qpn);
 }
 
-static int reserve_qpn(struct pavo_qp *qp, u32 *qpn)
+static int choose_qpn(struct pavo_qp *qp, u32 *qpn)
 {
 	struct xarray *qps = &qp->dev->qps;
 
@@ -42,14 +41,14 @@ int pavo_qp_reserve_qpn(struct pavo_qp *qp)
 	u32 qpn;
 	int err;
 
-	err = reserve_qpn(qp, &qpn);
+	err = choose_qpn(qp, &qpn);
 	if (err)
 		return err;
-	/* The number must be in the QP before the QP is in the table. */
+	/* The QPN must be in the QP before the QP is in the table. */
 	qp->ib.qp_num = qpn;
 	qp->key_state.number = qpn;
 	xa_lock_bh(&dev->qps);
-	/* The number has an entry, so the xarray allocates nothing. */
+	/* The QPN has an entry, so the xarray does not allocate. */
 	err = xa_err(__xa_store(&dev->qps, qpn, qp, GFP_ATOMIC));
 	if (!err)
 		pavo_lookup_cache_add(&dev->qp_cache, qpn, qp);

@@ -160,7 +160,7 @@ static enum hrtimer_restart end_pause(struct hrtimer *timer)
 	struct pavo_qp *qp = container_of(timer, struct pavo_qp, resp.pause);
 
 	set_bit(PAVO_RESP_SEND, &qp->resp.side.pending);
-	if (!pavo_qp_timer_waits(qp))
+	if (!pavo_qp_defer_timer(qp))
 		pavo_responder_run(qp);
 	return HRTIMER_NORESTART;
 }

@@ -187,7 +187,7 @@ static enum pavo_status handle_request(struct pavo_qp *qp, struct pavo_rx *rx)
 		return PAVO_ST_OK;
 	}
 	pavo_gso_backoff_seen(&qp->resp.side.backoff);
-	if (unlikely(!pavo_attached_stands(&rx->meta, rx->pkt.psn))) {
+	if (unlikely(!pavo_may_read_attached(&rx->meta, rx->pkt.psn))) {
 		drop_attached(qp, &rx->pkt);
 		return PAVO_ST_OK;
 	}

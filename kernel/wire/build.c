@@ -2,8 +2,8 @@
 /*
  * build.c - writes the headers of a struct pavo_pkt as bytes (IBA 9.2, 9.3).
  *
- * Called by requester/, responder/ and window/ for every packet sent. Touches only its
- * arguments; the mirror of parse.c.
+ * Called by requester/, responder/ and window/ for every packet sent. Accesses only its arguments;
+ * the inverse of parse.c.
  */
 #include <linux/string.h>
 #include "bytes.h"

@@ -3,9 +3,9 @@
  * bytes.h - big endian numbers at any address. Private to wire/ (parse.c,
  * build.c).
  *
- * Written out in bytes, since headers lie at any alignment and 24-bit fields have no type.
- * The kernel's helpers are in different headers of the supported kernels, and user space has
- * none. Compilers make one load or store and a byte swap of each.
+ * Byte by byte, since headers have any alignment, and 24-bit fields have no type. The kernel's
+ * helpers are in different headers of the supported kernels, and user space has none. Compilers
+ * make one load or store and a byte swap of each function.
  */
 #ifndef PAVO_WIRE_BYTES_H
 #define PAVO_WIRE_BYTES_H

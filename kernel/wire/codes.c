@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * codes.c - decodes numbers that packets carry as codes.
+ * codes.c - decodes the timer field of RNR NAKs.
  *
- * Called by requester/ when an RNR NAK arrives. Constant data, nothing else.
+ * Called by requester/ when an RNR NAK arrives. Constant data only.
  */
 #include "wire.h"
 

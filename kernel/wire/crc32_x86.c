@@ -2,8 +2,8 @@
 /*
  * crc32_x86.c - the choice between the functions of crc32_fold.S.
  *
- * Called by net/packet_icrc.c. Asks the CPU itself: User-Mode Linux has the same CPUs as
- * other kernels for x86, but not their table of features.
+ * Called by net/packet_icrc.c. Uses CPUID and XGETBV, because User-Mode Linux does not have the
+ * table of CPU features of other kernels for x86.
  */
 #include <linux/types.h>
 #include "crc32_x86.h"
@@ -17,7 +17,7 @@
 #define HAS_AVX2 0x00000020u
 #define HAS_AVX512F 0x00010000u
 #define HAS_VPCLMULQDQ 0x00000400u
-/* XCR0: registers that the kernel keeps for each thread */
+/* XCR0: registers that the kernel saves for each thread */
 #define KEEPS_YMM 0x06u
 #define KEEPS_ZMM 0xe6u
 
@@ -49,8 +49,8 @@ static bool has_all(u32 bits, u32 wanted)
 }
 
 /*
- * Does the CPU lower its frequency for a while after it has used registers of 512 bits? The
- * models are those that have VPCLMULQDQ of the list in the kernel's own CRC code.
+ * True if the CPU lowers its frequency for a while after it has used registers of 512 bits. The
+ * models are those with VPCLMULQDQ of the list in the kernel's own CRC code.
  */
 static bool slows_down_for_zmm(void)
 {
@@ -106,7 +106,7 @@ const char *pavo_crc_way_name(enum pavo_crc_way way)
 	}
 }
 
-/* Calls by name: no pointer that a kernel with control-flow checks would have to trust. */
+/* Direct calls, because kernels with control-flow integrity check calls by pointer. */
 u32 pavo_crc32(enum pavo_crc_way way, u32 crc, const void *from, size_t len)
 {
 	switch (way) {

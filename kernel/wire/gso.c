@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * gso.c - trains: packets of one message in a row, under the headers of one.
+ * gso.c - headers of GSO super-packets: consecutive packets of one message behind one header.
  *
- * A train has the opcode and the headers that its payload would have as one packet of a longer
- * path MTU. The packets of the path MTU that it stands for follow from that. Called by net/,
- * which cuts trains where a device needs packets. Touches only its arguments.
+ * A super-packet has the opcode and the headers that its payload would have as one packet of a
+ * longer path MTU. The headers of the packets of the path MTU are derived from these. Called by
+ * net/, which segments super-packets for devices. Accesses only its arguments.
  */
 #include "layout.h"
 #include "wire.h"
 
-/* Operations of the packets of a train: its first, those between, and its last. */
+/* Operations of the packets of a super-packet: first, middle and last ones. */
 struct row {
 	u8 first;
 	u8 middle;
@@ -64,7 +64,8 @@ bool pavo_gso_allowed(u8 opcode)
 	return find_row(opcode);
 }
 
-static u8 opcode_of(const struct pavo_pkt *gso, u32 i)
+/* Return the opcode of packet @i. */
+static u8 segment_opcode(const struct pavo_pkt *gso, u32 i)
 {
 	const struct row *row = find_row(gso->opcode);
 	u8 service = gso->opcode & PAVO_SVC_MASK;
@@ -81,7 +82,7 @@ unsigned int pavo_gso_segment_head(u8 *hdr, const struct pavo_pkt *gso, u32 i)
 	struct pavo_pkt pkt = *gso;
 	bool last = i == gso->npkts - 1;
 
-	pkt.opcode = opcode_of(gso, i);
+	pkt.opcode = segment_opcode(gso, i);
 	pkt.psn = pavo_psn_add(gso->psn, i);
 	pkt.solicited = last && gso->solicited;
 	pkt.ack_req = last && gso->ack_req;
@@ -96,13 +97,14 @@ u32 pavo_gso_bytes(const struct pavo_pkt *gso, u32 payload)
 
 	if (n == 1)
 		return bytes + pavo_op_info(gso->opcode)->hdr_len;
-	bytes += pavo_op_info(opcode_of(gso, 0))->hdr_len;
+	bytes += pavo_op_info(segment_opcode(gso, 0))->hdr_len;
 	if (n > 2)
-		bytes += (n - 2) * pavo_op_info(opcode_of(gso, 1))->hdr_len;
-	return bytes + pavo_op_info(opcode_of(gso, n - 1))->hdr_len;
+		bytes +=
+			(n - 2) * pavo_op_info(segment_opcode(gso, 1))->hdr_len;
+	return bytes + pavo_op_info(segment_opcode(gso, n - 1))->hdr_len;
 }
 
-/* ------------------------------------------------ trains made of packets that came */
+/* --------------------------------------------------- merging of received packets */
 
 bool pavo_gso_may_grow(const struct pavo_pkt *gso)
 {
@@ -112,7 +114,7 @@ bool pavo_gso_may_grow(const struct pavo_pkt *gso)
 	case PAVO_SVC_RC:
 	case PAVO_SVC_XRC:
 		break;
-	default: /* the receiver judges each packet of the other services by itself */
+	default: /* the responder handles each packet of the other services separately */
 		return false;
 	}
 	switch (gso->opcode & ~PAVO_SVC_MASK) {
@@ -128,47 +130,47 @@ bool pavo_gso_may_grow(const struct pavo_pkt *gso)
 	}
 }
 
-/* Operation of a train when a packet joins. */
-struct joint {
+/* Operation of a super-packet after a packet was appended. */
+struct merge {
 	u8 gso;
 	u8 next;
 	u8 both;
 };
 
-#define JOINT(t, n, b)                                \
+#define MERGE(t, n, b)                                \
 	{                                             \
 		PAVO_OP_##t, PAVO_OP_##n, PAVO_OP_##b \
 	}
 
-static const struct joint joints[] = {
-	JOINT(SEND_FIRST, SEND_MIDDLE, SEND_FIRST),
-	JOINT(SEND_FIRST, SEND_LAST, SEND_ONLY),
-	JOINT(SEND_MIDDLE, SEND_MIDDLE, SEND_MIDDLE),
-	JOINT(SEND_MIDDLE, SEND_LAST, SEND_LAST),
+static const struct merge merges[] = {
+	MERGE(SEND_FIRST, SEND_MIDDLE, SEND_FIRST),
+	MERGE(SEND_FIRST, SEND_LAST, SEND_ONLY),
+	MERGE(SEND_MIDDLE, SEND_MIDDLE, SEND_MIDDLE),
+	MERGE(SEND_MIDDLE, SEND_LAST, SEND_LAST),
 
-	JOINT(WRITE_FIRST, WRITE_MIDDLE, WRITE_FIRST),
-	JOINT(WRITE_FIRST, WRITE_LAST, WRITE_ONLY),
-	JOINT(WRITE_MIDDLE, WRITE_MIDDLE, WRITE_MIDDLE),
-	JOINT(WRITE_MIDDLE, WRITE_LAST, WRITE_LAST),
+	MERGE(WRITE_FIRST, WRITE_MIDDLE, WRITE_FIRST),
+	MERGE(WRITE_FIRST, WRITE_LAST, WRITE_ONLY),
+	MERGE(WRITE_MIDDLE, WRITE_MIDDLE, WRITE_MIDDLE),
+	MERGE(WRITE_MIDDLE, WRITE_LAST, WRITE_LAST),
 
-	JOINT(READ_RESP_FIRST, READ_RESP_MIDDLE, READ_RESP_FIRST),
-	JOINT(READ_RESP_FIRST, READ_RESP_LAST, READ_RESP_ONLY),
-	JOINT(READ_RESP_MIDDLE, READ_RESP_MIDDLE, READ_RESP_MIDDLE),
+	MERGE(READ_RESP_FIRST, READ_RESP_MIDDLE, READ_RESP_FIRST),
+	MERGE(READ_RESP_FIRST, READ_RESP_LAST, READ_RESP_ONLY),
+	MERGE(READ_RESP_MIDDLE, READ_RESP_MIDDLE, READ_RESP_MIDDLE),
 };
 
-static const struct joint *find_joint(u8 opcode, u8 next)
+static const struct merge *find_merge(u8 opcode, u8 next)
 {
-	const struct joint *end = joints + sizeof(joints) / sizeof(*joints);
-	const struct joint *joint;
+	const struct merge *end = merges + sizeof(merges) / sizeof(*merges);
+	const struct merge *merge;
 
-	for (joint = joints; joint < end; joint++)
-		if (joint->gso == (opcode & 0x1f) &&
-		    joint->next == (next & 0x1f))
-			return joint;
+	for (merge = merges; merge < end; merge++)
+		if (merge->gso == (opcode & 0x1f) &&
+		    merge->next == (next & 0x1f))
+			return merge;
 	return NULL;
 }
 
-/* Are they for the same receiver, with the same marks? */
+/* True if they have the same receiver, and the same FECN and BECN. */
 static bool has_same_receiver(const struct pavo_pkt *a,
 			      const struct pavo_pkt *b)
 {
@@ -182,7 +184,7 @@ bool pavo_gso_append(struct pavo_pkt *gso, u32 unit,
 		     const struct pavo_pkt *next)
 {
 	const bool last = next->info->flags & PAVO_OPF_LAST;
-	const struct joint *joint;
+	const struct merge *merge;
 
 	if (!pavo_gso_may_grow(gso) || !has_same_receiver(gso, next) ||
 	    next->psn != pavo_psn_add(gso->psn, gso->npkts) ||
@@ -190,10 +192,10 @@ bool pavo_gso_append(struct pavo_pkt *gso, u32 unit,
 	    next->payload > unit ||
 	    (!last && (next->payload < unit || next->pad)))
 		return false;
-	joint = find_joint(gso->opcode, next->opcode);
-	if (!joint)
+	merge = find_merge(gso->opcode, next->opcode);
+	if (!merge)
 		return false;
-	gso->opcode = (gso->opcode & PAVO_SVC_MASK) | joint->both;
+	gso->opcode = (gso->opcode & PAVO_SVC_MASK) | merge->both;
 	gso->info = pavo_op_info(gso->opcode);
 	gso->solicited = next->solicited;
 	gso->ack_req = next->ack_req;
@@ -208,7 +210,7 @@ void pavo_gso_skip(struct pavo_pkt *gso, u32 unit, u32 n)
 	const struct row *row = find_row(gso->opcode);
 	u8 service = gso->opcode & PAVO_SVC_MASK;
 
-	/* The rest has the opcode of a train without its first packet. */
+	/* The rest has the opcode of a super-packet without its first packet. */
 	gso->opcode =
 		service |
 		(gso->info->flags & PAVO_OPF_LAST ? row->last : row->middle);

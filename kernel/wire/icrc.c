@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * icrc.c - the headers under the invariant CRC of a RoCEv2 packet, with variant fields
- * masked (IBA annex A17.3.3).
+ * icrc.c - masks the variant fields of headers for the invariant CRC of a RoCEv2 packet (IBA annex
+ * A17.3.3).
  *
- * Called by net/packet_icrc.c, which runs the CRC over them and the rest. Touches only its
- * arguments.
+ * Called by net/packet_icrc.c, which computes the CRC over the result and the rest of the packet.
+ * Accesses only its arguments.
  */
 #include <linux/string.h>
 #include "layout.h"
 #include "wire.h"
 
-/* Length of the local route header, which RoCE does not have: all ones stand for it. */
+/* Length of the local route header. RoCE has none, and the ICRC covers all ones in its place. */
 #define LRH_LEN 8
 #define UDP_LEN 8
 #define UDP_CHECK 6
@@ -31,7 +31,7 @@ static void mask_ipv4(u8 *ip)
 	ip[IPV4_CHECK + 1] = 0xff;
 }
 
-/* Of the first word, mask traffic class and flow label, not the version. */
+/* Mask traffic class, flow label and hop limit, but not the version. */
 static void mask_ipv6(u8 *ip)
 {
 	ip[0] |= 0x0f;

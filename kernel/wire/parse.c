@@ -2,8 +2,8 @@
 /*
  * parse.c - header parser: bytes of a packet to struct pavo_pkt (IBA 9.2, 9.3).
  *
- * Called by net/ for every received packet, before any other check.
- * Touches only its arguments; reads no byte behind @avail.
+ * Called by net/ for every received packet, before any other check. Accesses only its arguments,
+ * and no byte behind @avail.
  */
 #include <linux/string.h>
 #include "bytes.h"

@@ -2,8 +2,8 @@
 /*
  * psn.h - arithmetic of packet sequence numbers (IBA 9.7.2).
  *
- * PSNs are 24 bits and wrap. A PSN is "after" another if it is at most half of the circle
- * ahead, else "before" it. Pure: also for user space.
+ * PSNs are 24 bits and wrap. A PSN is "after" another if it is at most 2^23 - 1 ahead, else
+ * "before" it. Pure: also for user space.
  */
 #ifndef PAVO_PSN_H
 #define PAVO_PSN_H
@@ -12,18 +12,18 @@
 
 #define PAVO_PSN_MASK 0xffffffu
 
-/** pavo_psn_add - the PSN @n packets after @psn (n may be negative). */
+/** pavo_psn_add - return the PSN @n packets after @psn (@n may be negative). */
 static inline u32 pavo_psn_add(u32 psn, s32 n)
 {
 	return (psn + (u32)n) & PAVO_PSN_MASK;
 }
 
 /**
- * pavo_psn_diff - how many packets @a is after @b, -2^23 .. 2^23 - 1.
+ * pavo_psn_diff - return how many packets @a is after @b, -2^23 .. 2^23 - 1.
  * @a: a PSN
  * @b: a PSN
  *
- * The shift puts the sign of the 24-bit difference into the sign bit of the word.
+ * The shift moves the sign of the 24-bit difference into the sign bit of the result.
  */
 static inline s32 pavo_psn_diff(u32 a, u32 b)
 {
@@ -31,10 +31,10 @@ static inline s32 pavo_psn_diff(u32 a, u32 b)
 }
 
 /**
- * pavo_psn_far - is @psn so far from the expected one that no loss explains it?
- * @diff: how many packets after the expected one, of either sign
+ * pavo_psn_far - true if a PSN is farther from the expected one than losses explain.
+ * @diff: pavo_psn_diff() of the PSN and the expected one
  *
- * A forger that draws PSNs at random is this far with all but one in 128.
+ * Of PSNs that a forger draws at random, all but one in 128 are.
  */
 static inline bool pavo_psn_far(s32 diff)
 {
@@ -42,13 +42,13 @@ static inline bool pavo_psn_far(s32 diff)
 }
 
 /**
- * pavo_psn_passed - does @psn lie behind all of the @npkts PSNs from @first on?
+ * pavo_psn_passed - true if @psn is after all of the @npkts PSNs from @first on.
  * @psn:   within 2^22 PSNs of the message
  * @first: its first PSN
  * @npkts: up to 2^23, a message of 2 GiB - 1 in packets of 256 bytes
  *
- * The longest message spans half of the circle, so a comparison with its end alone
- * cannot tell "behind it" from "before it"; its middle decides.
+ * The longest message has half of all PSNs, so a comparison with its end alone cannot distinguish
+ * "after" from "before"; compare with its middle, too.
  */
 static inline bool pavo_psn_passed(u32 psn, u32 first, u32 npkts)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * wire.h - the door of wire/: formats of RoCEv2 packets, parsing and building them
- * (IBA volume 1 chapter 9, annex A17).
+ * wire.h - interface of wire/: parses and builds headers of RoCEv2 packets (IBA volume 1 chapter 9,
+ * annex A17).
  *
  * Pure functions over bytes: no kernel objects, no allocation, no locks. The
  * same C files are built into the unit tests in user space.
@@ -63,8 +63,9 @@ enum pavo_bth_op {
 enum pavo_window_op {
 	PAVO_OP_WINDOW_MESSAGE = 0xc0, /* a frame, from FIFO to FIFO */
 	PAVO_OP_WINDOW_DATA = 0xc1, /* data of a write or a read */
-	PAVO_OP_WINDOW_READ = 0xc2, /* asks for data */
-	PAVO_OP_WINDOW_DONE = 0xc3, /* the end: all data came, or an error */
+	PAVO_OP_WINDOW_READ = 0xc2, /* requests data */
+	PAVO_OP_WINDOW_DONE =
+		0xc3, /* end of an operation: all data arrived, or an error */
 };
 
 /*
@@ -83,7 +84,7 @@ enum pavo_ext_op {
 /** Bit that is set in enum pavo_ext_op on XRC. */
 #define PAVO_EXT_XRC 0x04
 
-/** pavo_opcode_of - the opcode of an operation on a service (enum pavo_service). */
+/** pavo_opcode_of - return the opcode of an operation on a service (enum pavo_service). */
 static inline u8 pavo_opcode_of(u8 service, u8 op)
 {
 	if ((op & PAVO_SVC_MASK) != PAVO_SVC_EXT)
@@ -91,7 +92,7 @@ static inline u8 pavo_opcode_of(u8 service, u8 op)
 	return service == PAVO_SVC_XRC ? op | PAVO_EXT_XRC : op;
 }
 
-/** pavo_opcode_service - the service of an opcode of queue pairs. */
+/** pavo_opcode_service - return the service of an opcode of queue pairs. */
 static inline u8 pavo_opcode_service(u8 opcode)
 {
 	if ((opcode & PAVO_SVC_MASK) != PAVO_SVC_EXT)
@@ -108,7 +109,7 @@ enum pavo_kind {
 	PAVO_KIND_ATOMIC_WRITE, /* answered by an empty read response */
 	PAVO_KIND_IMM64, /* the payload is eight bytes of immediate data */
 	PAVO_KIND_ACK,
-	PAVO_KIND_WINDOW, /* for a window and no queue pair */
+	PAVO_KIND_WINDOW, /* for a window, not a queue pair */
 	PAVO_KIND_COUNT,
 };
 
@@ -155,7 +156,7 @@ struct pavo_op_info {
 /** pavo_op_table - a row for each BTH opcode. */
 extern const struct pavo_op_info pavo_op_table[256];
 
-/** pavo_op_info - the row of a BTH opcode; NULL if unknown to pavo. */
+/** pavo_op_info - return the row of a BTH opcode; NULL: unknown to pavo. */
 static inline const struct pavo_op_info *pavo_op_info(u8 opcode)
 {
 	const struct pavo_op_info *info = &pavo_op_table[opcode];
@@ -186,10 +187,10 @@ enum pavo_aeth {
  * @pvo:       where the payload goes; in a request for data: where the data is
  * @total:     bytes of the whole operation
  * @fragment:  number of the packet in the operation, from 0
- * @tag:       of the process that asked; both ends are told it when the operation ends
+ * @tag:       value from the process that began the operation; both ends get it when that ends
  * @attempts:  number of tids since the first attempt at the operation
  * @flags:     enum pavo_rdma_flag
- * @status:    of an end: enum pavo_pvo_result
+ * @status:    enum pavo_pvo_result, in a packet that ends the operation
  * @back_pvo:  in a request for data: where the data goes
  */
 struct pavo_wreth {
@@ -223,8 +224,8 @@ struct pavo_wreth {
  * @dqpn:    destination QP, 24 bits
  * @psn:     24 bits
  * @payload: payload bytes without pad and ICRC (set by parse only)
- * @npkts:   packets that it stands for: 1, or more if it is a train; set to 1 by parse, not read
- *           by build
+ * @npkts:   number of packets: 1, or more in a GSO super-packet; set to 1 by parse, not read by
+ *           build
  * @va:      RETH, AtomicETH, ExtAtomicETH
  * @rkey:    likewise
  * @dma_len: RETH
@@ -285,13 +286,13 @@ struct pavo_pkt {
 	struct pavo_wreth rdma;
 };
 
-/** pavo_pkey_ok - is it the same partition, with a full member (IBA 10.9.3)? */
+/** pavo_pkey_ok - true if both are of one partition, and one is a full member (IBA 10.9.3). */
 static inline bool pavo_pkey_ok(u16 a, u16 b)
 {
 	return !((a ^ b) & 0x7fff) && ((a | b) & 0x8000);
 }
 
-/* Results of pavo_parse(): why a packet is dropped. */
+/* Results of pavo_parse(). */
 enum pavo_parse_status {
 	PAVO_PARSE_OK = 0,
 	PAVO_PARSE_SHORT, /* ends inside its headers, pad or ICRC */
@@ -304,8 +305,8 @@ enum pavo_parse_status {
  * pavo_parse - parse the headers of a packet.
  * @pkt:   result
  * @hdr:   first bytes behind the UDP header
- * @avail: number of bytes at @hdr. If the headers are longer: PAVO_PARSE_SHORT; that cannot
- *         be with min(@len, PAVO_MAX_HDR_LEN)
+ * @avail: number of bytes at @hdr. Longer headers are PAVO_PARSE_SHORT; min(@len,
+ *         PAVO_MAX_HDR_LEN) bytes are always enough
  * @len:   length of the UDP payload, headers to ICRC
  *
  * MigReq and all reserved fields are ignored (IBA 9.2).
@@ -313,7 +314,7 @@ enum pavo_parse_status {
 enum pavo_parse_status pavo_parse(struct pavo_pkt *pkt, const u8 *hdr,
 				  unsigned int avail, unsigned int len);
 
-/** pavo_peek_qpn - the destination QP that a BTH names. */
+/** pavo_peek_qpn - return the destination QP of a BTH. */
 u32 pavo_peek_qpn(const u8 *bth);
 
 /**
@@ -328,14 +329,14 @@ u32 pavo_peek_qpn(const u8 *bth);
  */
 unsigned int pavo_build(u8 *hdr, const struct pavo_pkt *pkt);
 
-/** pavo_gso_allowed - can a train have this opcode: may its message have many packets? */
+/** pavo_gso_allowed - true if messages with @opcode may have many packets. */
 bool pavo_gso_allowed(u8 opcode);
 
 /**
- * pavo_gso_segment_head - write the headers of a packet of a train.
- * @hdr:   at least PAVO_MAX_HDR_LEN bytes
- * @gso: headers of the train, with npkts
- * @i:     the packet, 0 .. npkts - 1
+ * pavo_gso_segment_head - write the headers of one packet of a super-packet.
+ * @hdr: at least PAVO_MAX_HDR_LEN bytes
+ * @gso: headers of the super-packet, with npkts
+ * @i:   index of the packet, 0 .. npkts - 1
  *
  * AckReq, solicited event and pad go to the last packet.
  *
@@ -344,39 +345,39 @@ bool pavo_gso_allowed(u8 opcode);
 unsigned int pavo_gso_segment_head(u8 *hdr, const struct pavo_pkt *gso, u32 i);
 
 /**
- * pavo_gso_bytes - bytes behind the UDP headers of all packets of a train.
- * @gso:   headers of the train, with npkts
+ * pavo_gso_bytes - return the bytes behind the UDP headers of all packets of a super-packet.
+ * @gso:     headers of the super-packet, with npkts
  * @payload: bytes of payload
  */
 u32 pavo_gso_bytes(const struct pavo_pkt *gso, u32 payload);
 
 /**
- * pavo_gso_append - make a packet the last one of a train, if the two are of one message.
- * @gso: headers of the train so far, or of one packet; its npkts packets have @unit bytes each.
- *         They become those of the longer train
- * @unit:  bytes of payload for each packet
- * @next:  headers of the packet
+ * pavo_gso_append - append a packet to a super-packet, if it is the next one of the message.
+ * @gso:  headers of the super-packet so far, or of one packet; its npkts packets have @unit bytes
+ *        each. Updated
+ * @unit: bytes of payload of each packet
+ * @next: headers of the packet
  *
- * The headers of @gso keep their length: Last with Immediate, or with an AETH behind Middle, does
- * not join. The peer waits for an answer to a packet with AckReq, so none follows it.
+ * The headers of @gso keep their length, so Last with Immediate, or with an AETH behind Middle, is
+ * not appended. The peer waits for the response to a packet with AckReq, so none is appended to it.
  *
- * Return: false if it does not follow.
+ * Return: true; false: it is not the next packet, or cannot be appended.
  */
 bool pavo_gso_append(struct pavo_pkt *gso, u32 unit,
 		     const struct pavo_pkt *next);
 
 /**
- * pavo_gso_skip - leave the first packets of a train out.
- * @gso: headers of the train; those of the rest
- * @unit:  bytes of payload for each packet
- * @n:     packets to leave out, fewer than it has
+ * pavo_gso_skip - remove the first packets from a super-packet.
+ * @gso:  headers of the super-packet; updated
+ * @unit: bytes of payload of each packet
+ * @n:    number of packets to remove, fewer than it has
  */
 void pavo_gso_skip(struct pavo_pkt *gso, u32 unit, u32 n);
 
-/** pavo_gso_may_grow - may another packet follow? */
+/** pavo_gso_may_grow - true if another packet may be appended. */
 bool pavo_gso_may_grow(const struct pavo_pkt *gso);
 
-/** Most bytes pavo_icrc_head() writes: 8 + IPv6 40 + UDP 8 + BTH 12. */
+/** Most bytes that pavo_icrc_head() writes: 8 + IPv6 40 + UDP 8 + BTH 12. */
 #define PAVO_ICRC_HEAD_MAX 68
 
 /**
@@ -396,20 +397,20 @@ bool pavo_gso_may_grow(const struct pavo_pkt *gso);
 unsigned int pavo_icrc_head(u8 *out, const void *ip, bool ipv6, const void *udp,
 			    const void *bth);
 
-/** pavo_mtu_bytes - bytes of an IB MTU code 1..5 (256..4096); 0 if invalid. */
+/** pavo_mtu_bytes - return the bytes of an IB MTU code 1..5 (256..4096); 0: invalid. */
 static inline unsigned int pavo_mtu_bytes(int code)
 {
 	return code >= 1 && code <= 5 ? 128u << code : 0;
 }
 
 /**
- * pavo_rnr_ns - the delay that an RNR NAK's 5-bit timer field asks for, in ns
- * (IBA table 45: 0 is 655.36 ms, 1 is 10 us, 31 is 491.52 ms).
+ * pavo_rnr_ns - return the delay of an RNR NAK's 5-bit timer field, in ns (IBA table 45: 0 is
+ * 655.36 ms, 1 is 10 us, 31 is 491.52 ms).
  * @code: the field
  */
 u64 pavo_rnr_ns(u8 code);
 
-/** pavo_timeout_ns - 4.096 us * 2^code, code 1..31 (IBA 9.9.2.1); 0 for 0. */
+/** pavo_timeout_ns - return 4.096 us * 2^code in ns, code 1..31 (IBA 9.9.2.1); 0 for 0. */
 static inline u64 pavo_timeout_ns(u8 code)
 {
 	return code ? 4096ull << (code & 31) : 0;

@@ -196,7 +196,7 @@ bool pavo_pair_accepts(const struct pavo_qp *qp, const struct pavo_rx *rx)
 	return true;
 }
 
-bool pavo_attached_stands(const struct pavo_meta *meta, u32 psn)
+bool pavo_may_read_attached(const struct pavo_meta *meta, u32 psn)
 {
 	return true;
 }

@@ -161,7 +161,7 @@ taken = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 taken.bind(("", 4791))
 sys.exit(subprocess.call("rdma link add lc type pavo netdev dum1".split()))'
 	said=$(ip netns exec n1 "$pavo" status)
-	[[ $said == *"lc on dum1: UDP port 4791 is in use here"*"(Address already in use)"* ]]
+	[[ $said == *"lc on dum1: UDP port 4791 is already bound"*"(Address already in use)"* ]]
 	grep -q "^device lx" $last_refusal
 	ip netns del n1
 	delete la

@@ -269,7 +269,7 @@ TEST(DirectRegister, TellsTheBufferAndTheBytes)
 
 	range.buffer = 31;
 	ASSERT_EQ(move(range, 0, 1000), 0);
-	pavo_direct_notify(&range, &reg);
+	pavo_direct_fill_register(&range, &reg);
 	EXPECT_EQ(reg.buffer, 31u);
 	EXPECT_EQ(reg.total, size);
 	EXPECT_EQ(reg.count, 1000u);

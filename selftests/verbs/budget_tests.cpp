@@ -207,11 +207,11 @@ PV_TEST_LOCAL("budget.inside_counted",
 	      at_b = {must_reg(inside.b, {long_message})};
 
 	for (Op op : {Op::write, Op::read}) {
-		const Loop before = loop_of("inside");
+		const Loop before = loop_of("loopback");
 
 		send_all(inside.env, link,
 			 make_wr(op, at_a, long_message, at_b), 16);
-		must_have_ended("inside", before);
+		must_have_ended("loopback", before);
 	}
 	prove_alive(inside.env, link);
 }
