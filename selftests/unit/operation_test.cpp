@@ -354,7 +354,7 @@ TEST(Operation, EndsWhereDataHasNoPlace)
 		if (!foreign)
 			reader.on(1);
 		EXPECT_FALSE(reader.op.now.placing);
-		EXPECT_FALSE(reader.op.control);
+		EXPECT_FALSE(reader.op.notify);
 		EXPECT_EQ(reader.tr.control_opcode, 0u);
 	}
 }
