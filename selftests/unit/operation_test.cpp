@@ -36,6 +36,9 @@ TEST(Arrivals, EachPacketForWindowsHasARow)
 	EXPECT_EQ(rows, 4u);
 }
 
+/* pavo_arrival_check() returns the counter of a reason, or 0. */
+static_assert(PAVO_CNT_tx_packets == 0);
+
 TEST(Arrivals, AreCheckedByTheirRows)
 {
 	struct {

@@ -200,7 +200,7 @@ struct pavo_watch_set_args {
  *
  * PAVO_METHOD_DOORBELLS_POLL returns 0 when the idle limit is 0, also if it was never set.
  * Errors: EBUSY: the context has a worker; EPERM: the administrator allows none any more; EINTR:
- * the thread got a signal, and may call again; EIO: the adapter is gone.
+ * the thread got a signal, and may repeat the call; EIO: the adapter was removed.
  */
 enum pavo_doorbells_method {
 	PAVO_METHOD_DOORBELLS_KICK = PAVO_UVERBS_FIRST,
