@@ -4,8 +4,9 @@
  * process, one interface and one CPU. The caller owns the wire and the clock.
  *
  * Each call acts as a system call or an arriving packet would. Before it returns, the works that
- * it left are done and grace periods are over; timers fire only in engine_pass(). One engine in
- * a program; a misuse of locks, RCU or numbers aborts it. In C, for C and C++.
+ * it left are done and grace periods are over, unless engine_in_a_row is set; timers fire only in
+ * engine_pass(). One engine in a program; a misuse of locks, RCU or numbers aborts it. In C, for C
+ * and C++.
  */
 #ifndef PAVO_ENGINE_H
 #define PAVO_ENGINE_H
@@ -49,6 +50,14 @@ void engine_stop(void);
  */
 extern bool engine_near;
 
+/**
+ * engine_in_a_row - packets that arrive in a row find the works that they leave undone: these run
+ * in the next call of another kind. False at first.
+ */
+extern bool engine_in_a_row;
+
+/** engine_settle - run works that are left, and let grace periods be over. */
+void engine_settle(void);
 /** engine_now - nanoseconds of the clock. */
 __u64 engine_now(void);
 /**

@@ -22,8 +22,6 @@ void engine_reset_clock(void);
 void engine_open_management(void);
 void engine_close_management(void);
 
-/* clock.c: run works until there are none, then end the grace period. */
-void engine_settle(void);
 /* clock.c: nothing is queued, and no lock or section is left. */
 void engine_check_rest(void);
 
