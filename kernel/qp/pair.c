@@ -7,7 +7,8 @@
  * neither takes a packet of this machine from another sender, whose process could be anyone's.
  *
  * A packet that leaves with an ICRC has no metadata: after a loss, or if a device on the path cuts
- * it. The sender notes when that was; for a while its peer takes such packets, too.
+ * it. The sender notes when that was, and that such a packet still waits in a queue of this
+ * machine; for a while its peer takes such packets, too.
  *
  * Pairs change under modify_mutex of their queue pairs; packets read them under RCU. A queue pair
  * leaves its pair a grace period before it is freed.
