@@ -8,8 +8,8 @@
  * process.
  *
  * A packet that is sent with an ICRC has no metadata: after a loss, or if it was segmented for a
- * device on the path. The sender records the time, and for a while its peer accepts packets without
- * metadata, too.
+ * device on the path. The sender records the time, and whether such a packet still waits in a queue
+ * of this machine. For a while after that its peer accepts packets without metadata, too.
  *
  * Pairs change under modify_mutex of their queue pairs; packets read them under RCU. A queue pair
  * leaves its pair a grace period before it is freed.

@@ -44,8 +44,9 @@ struct pavo_write_addr {
  * @epsn:      expected PSN
  * @far_psns:  number of requests with an implausible PSN (pavo_psn_far())
  * @msn:       messages completed
+ * @dropped:   behind the furthest request that was dropped since a NAK is due
  * @message:   kind of message in progress: 0, PAVO_KIND_SEND or PAVO_KIND_WRITE
- * @nak_sent:  a sequence error NAK was sent for @epsn
+ * @nak_sent:  a sequence error NAK or an RNR NAK is due, or was sent, for @epsn
  * @established: COMM_EST was raised
  * @last_wqe_notified: LAST_WQE_REACHED was raised
  * @failing:   a fatal NAK is to be sent. No request is executed any more, and the QP moves to Error
@@ -73,6 +74,7 @@ struct pavo_responder {
 	u32 epsn;
 	u32 far_psns;
 	u32 msn;
+	u32 dropped;
 	u8 message;
 	bool nak_sent;
 	bool established;

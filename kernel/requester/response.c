@@ -368,6 +368,8 @@ void pavo_requester_timeout(struct pavo_qp *qp)
 	if (pavo_retransmit_is_queued(req) &&
 	    !pavo_timer_put_off(&req->timer, ktime_get_ns())) {
 		pavo_count(qp, loss_timer_put_off);
+		/* It is still on its way. */
+		pavo_pair_sent_plain(qp);
 		return;
 	}
 	pavo_count(qp, loss_timer_expired);

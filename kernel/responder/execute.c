@@ -21,6 +21,28 @@ pavo_request_handler *const pavo_request_handlers[PAVO_KIND_COUNT] = {
 
 /* ------------------------------------------------- end of a request */
 
+static bool nak_is_due(const struct pavo_responder *resp)
+{
+	return unlikely(resp->ack_due && resp->ack_syndrome & PAVO_AETH_CLASS);
+}
+
+/*
+ * The packet that a NAK names has come before that NAK was sent. If requests behind that packet
+ * were dropped, let the NAK name the next one: the requester ignores a NAK before its oldest
+ * request, and would retransmit them only after its loss timer.
+ */
+static void renew_nak(struct pavo_responder *resp)
+{
+	resp->nak_sent = pavo_psn_diff(resp->dropped, resp->epsn) > 0;
+	if (resp->nak_sent) {
+		resp->ack_psn = resp->epsn;
+		resp->ack_syndrome = PAVO_NAK_PSN_SEQ;
+	} else {
+		resp->ack_psn = pavo_psn_add(resp->epsn, -1);
+		resp->ack_syndrome = PAVO_AETH_ACK_UNLIMITED;
+	}
+}
+
 /* Move the expected PSN behind executed requests, and count a completed message. */
 static void advance_epsn(struct pavo_qp *qp, const struct pavo_pkt *pkt,
 			 u32 npkts)
@@ -28,6 +50,8 @@ static void advance_epsn(struct pavo_qp *qp, const struct pavo_pkt *pkt,
 	struct pavo_responder *resp = &qp->resp;
 
 	resp->epsn = pavo_psn_add(resp->epsn, npkts);
+	if (nak_is_due(resp))
+		renew_nak(resp);
 	if (pkt->info->flags & PAVO_OPF_LAST)
 		resp->msn = (resp->msn + 1) & PAVO_PSN_MASK;
 }
@@ -79,6 +103,8 @@ void pavo_complete_recv(struct pavo_qp *qp, const struct pavo_pkt *pkt, u8 op,
 /* Send an RNR NAK, since no receive is posted: the requester retransmits this PSN after a delay. */
 static void send_rnr_nak(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
+	if (!nak_is_due(&qp->resp))
+		qp->resp.dropped = pkt->psn;
 	pavo_count(qp, tx_rnr_naks);
 	pavo_respond_ack(qp, pkt->psn,
 			 PAVO_AETH_RNR | READ_ONCE(qp->attr.min_rnr_timer));
@@ -112,16 +138,20 @@ static void refuse_request(struct pavo_qp *qp, const struct pavo_pkt *pkt,
 }
 
 /* Send a sequence error NAK once, then drop packets until the expected one comes. */
-static void report_gap(struct pavo_qp *qp)
+static void report_gap(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
 	struct pavo_responder *resp = &qp->resp;
+	u32 end = pavo_psn_add(pkt->psn, pkt->npkts);
 
 	if (resp->nak_sent) {
 		pavo_count(qp, rx_drop_out_of_sequence);
+		if (pavo_psn_diff(end, resp->dropped) > 0)
+			resp->dropped = end;
 		return;
 	}
 	pavo_count(qp, rx_out_of_sequence);
 	resp->nak_sent = true;
+	resp->dropped = end;
 	pavo_respond_ack(qp, resp->epsn, PAVO_NAK_PSN_SEQ);
 }
 
@@ -275,7 +305,7 @@ enum pavo_status pavo_execute(struct pavo_qp *qp, struct pavo_rx *rx)
 	if (xrc && find_srq(qp, pkt))
 		return drop_request(qp);
 	if (ahead > 0) {
-		report_gap(qp);
+		report_gap(qp, pkt);
 		return PAVO_ST_OK;
 	}
 	if (ahead < 0) {

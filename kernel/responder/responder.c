@@ -76,6 +76,7 @@ void pavo_responder_reset(struct pavo_qp *qp)
 	resp->msn = 0;
 	resp->message = 0;
 	resp->nak_sent = false;
+	resp->dropped = 0;
 	resp->established = false;
 	resp->last_wqe_notified = false;
 	resp->failing = false;

@@ -133,9 +133,10 @@ static void move_to(u64 time)
 
 void engine_pass(__u64 until)
 {
-	struct hrtimer *first =
-		list_first_entry_or_null(&timers, struct hrtimer, queued);
+	struct hrtimer *first;
 
+	engine_settle();
+	first = list_first_entry_or_null(&timers, struct hrtimer, queued);
 	if (!first || first->expires > (s64)until) {
 		move_to(until);
 		return;

@@ -4,8 +4,9 @@
  * process, one interface and one CPU. The caller owns the wire and the clock.
  *
  * Each call acts as a system call or an arriving packet. Before it returns, the works that
- * it has queued are done and grace periods are over; timers fire only in engine_pass(). A program
- * has one engine; a misuse of locks, RCU or tables aborts it. In C, for C and C++.
+ * it has queued are done and grace periods are over, unless engine_in_a_row is set; timers fire only
+ * in engine_pass(). A program has one engine; a misuse of locks, RCU or tables aborts it. In C, for C
+ * and C++.
  */
 #ifndef PAVO_ENGINE_H
 #define PAVO_ENGINE_H
@@ -49,6 +50,14 @@ void engine_stop(void);
  */
 extern bool engine_gso;
 
+/**
+ * engine_in_a_row - true: packets that arrive in a row are handled before works that they queue, which
+ * run in the next call of another kind. False at first.
+ */
+extern bool engine_in_a_row;
+
+/** engine_settle - run queued works until there are none, then end the grace period. */
+void engine_settle(void);
 /** engine_now - time of the clock, ns. */
 __u64 engine_now(void);
 /**

@@ -61,6 +61,7 @@ void EngineBench::send(pw::View frame)
 
 std::optional<pw::Arrival> EngineBench::next(int64_t deadline)
 {
+	engine_settle();
 	while (wire_.empty()) {
 		if (now() >= deadline)
 			return std::nullopt;
@@ -91,6 +92,7 @@ std::optional<uint64_t> EngineBench::counter(const std::string &name)
 {
 	__u64 value;
 
+	engine_settle();
 	if (!engine_counter(name.c_str(), &value))
 		return std::nullopt;
 	return value;

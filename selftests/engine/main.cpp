@@ -55,7 +55,11 @@ int main(int argc, char **argv)
 		app.add_flag("--gso", engine_gso,
 			     "new packets are GSO super-packets, which the "
 			     "engine segments as a device does");
+		app.add_flag("--in-a-row", engine_in_a_row,
+			     "packets that a script injects in a row arrive "
+			     "before works run");
 		app.read(argc, argv);
+		o.in_a_row = engine_in_a_row;
 		o.setup.device = "engine";
 		o.setup.peer4 = pw::parse_address("10.9.0.2");
 		o.setup.peer6 = pw::parse_address("fd00:9::2");

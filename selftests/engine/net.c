@@ -122,6 +122,7 @@ bool pavo_flow_match(const struct pavo_flow *flow, const struct pavo_rx *rx)
 }
 
 bool engine_gso;
+bool engine_in_a_row;
 
 void pavo_flow_allow_loopback(struct pavo_flow *flow, const void *user)
 {
@@ -617,7 +618,8 @@ void engine_receive(const void *packet, size_t size)
 	pavo_demux_receive(NULL, skb);
 	rcu_read_unlock();
 	local_bh_enable();
-	engine_settle();
+	if (!engine_in_a_row)
+		engine_settle();
 }
 
 struct pavo_rx_bytes pavo_rx_bytes_at(const struct sk_buff *skb,

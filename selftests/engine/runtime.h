@@ -22,8 +22,6 @@ void engine_reset_clock(void);
 void engine_open_management(void);
 void engine_close_management(void);
 
-/* clock.c: run works until there are none, then end the grace period. */
-void engine_settle(void);
 /* clock.c: abort if a work or timer is queued, or a lock or RCU section is held. */
 void engine_check_rest(void);
 

@@ -76,13 +76,31 @@ none()
 	return $bad
 }
 
+# show: where packets may have gone: counters of adapters that are not 0, and those of the kernel
+show()
+{
+	local device ns counter value
+	for device in a0 b0 r0; do
+		for counter in "/sys/class/infiniband/$device/ports/1/hw_counters"/*; do
+			[ -e "$counter" ] && read -r value <"$counter" && [ "$value" != 0 ] &&
+				echo "# $device: ${counter##*/} $value"
+		done
+	done
+	for ns in A R B; do
+		ip -n $ns -s link | sed "s/^/# $ns: /"
+		ip netns exec $ns grep -E '^(Ip|Udp):' /proc/net/snmp | sed "s/^/# $ns: /"
+	done
+	sed 's/^/# softnet_stat: /' /proc/net/softnet_stat
+	sed 's/^/# /' /sys/kernel/debug/pavo/trains /sys/kernel/debug/pavo/budgets
+}
+
 report()
 {
 	number=$((number + 1))
 	if (($1)); then
 		failed=1
 		echo "not ok $number $2"
-		ip -n A -s link 2>&1 | sed 's/^/# A: /'
+		show 2>&1
 	else
 		echo "ok $number $2"
 	fi

@@ -60,7 +60,9 @@ struct RegisterSweeps {
 
 void large(Env &env, Op op, uint64_t length)
 {
-	Link link = connect(env, {.timeout = 17});
+	/* Of half a second at least, as many packets are under way for long. */
+	const uint8_t timeout = std::max<uint8_t>(17, env.options.loss_timeout);
+	Link link = connect(env, {.timeout = timeout});
 	MrSpec mr = {.length = length};
 	Place local = {must_reg(env.a, mr), 0},
 	      remote = {must_reg(env.b, mr), 0};

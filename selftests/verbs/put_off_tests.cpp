@@ -64,3 +64,21 @@ PV_TEST_LOCAL(
 	REQUIRE_EQ(put_off.by(), most, "put off");
 	REQUIRE_EQ(expired.by(), 2u, "attempts");
 }
+
+PV_TEST_LOCAL("put_off.sealed",
+	      "packets with an ICRC that wait for five seconds: the peer, which "
+	      "takes such packets for four after the last one, takes them")
+{
+	Parameter sealed("deferred_icrc", "N");
+	Link link = connect(env, {.timeout = 16, .retry_count = 1});
+	const uint64_t seed = env.seed();
+	Place from = {must_reg(env.a, {64}, seed), 0},
+	      to = {must_reg(env.b, {64}), 0};
+	Moved refused(env.b, "rx_drop_address");
+	SendWr wr = make_wr(Op::write, from, 64, to);
+	Qdisc slow(env.a, "netem limit 1000 delay 5s");
+
+	must_send(env, link.a, wr, "write");
+	must_match(env.b, to.mr, 0, 64, seed, 0, "what was written");
+	REQUIRE_EQ(refused.by(), 0u, "refused");
+}

@@ -344,6 +344,8 @@ int run_scripts(const RunOptions &o)
 	for (const Script &script : scripts) {
 		const size_t one = turn++ % script.cases.size();
 
+		if (script.in_a_row && !o.in_a_row && !o.list && !o.check)
+			continue;
 		for (size_t i = 0; i < script.cases.size(); i++)
 			if ((!o.sample || i == one) &&
 			    selected(o, script.cases[i].name))

@@ -63,6 +63,8 @@ bool directive(Script &script, Choices &choices,
 		script.rxe_breaks = text;
 	else if (t[0] == "only")
 		script.only = text;
+	else if (t[0] == "in-a-row")
+		script.in_a_row = true;
 	else
 		return false;
 	return true;

@@ -43,6 +43,7 @@ struct Script {
 	std::string rxe_differs; /* why rdma_rxe may fail it */
 	std::string rxe_breaks; /* what it does to rdma_rxe's kernel */
 	std::string only; /* the one device type it is for */
+	bool in_a_row = false; /* packets have to arrive before works run */
 };
 
 /* `name` is the path below the scripts folder without its suffix. */
