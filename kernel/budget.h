@@ -70,6 +70,8 @@ enum pavo_loop {
 	PAVO_LOOP_TIMERS, /* of queue pairs, in one tick */
 	PAVO_LOOP_GROUPS, /* copies for members of multicast groups */
 	PAVO_LOOP_WINDOWS, /* turns of windows */
+	PAVO_LOOP_RINGS, /* entries of completion queues that get another ring */
+	PAVO_LOOP_OFFLINE, /* packets inside a namespace, of a CPU that went offline */
 	PAVO_LOOP_COUNT,
 };
 

@@ -16,6 +16,7 @@
  * a CPU that went offline, whose work takes it to another one.
  */
 #include <linux/cpu.h>
+#include <linux/moduleparam.h>
 #include <linux/netdevice.h>
 #include <linux/percpu.h>
 #include <linux/sched/signal.h>
@@ -25,12 +26,29 @@
 #include "compat.h"
 #include "net_private.h"
 
+/* So many packets of the largest truesize are in a share at least. */
+#define LEAST_BYTES (1 << 20)
+#define MOST_BYTES (256 << 20)
+
 /*
  * Bytes of memory (truesize) that a queue holds at most. A user's packets have a quarter of it, or
  * share that with other users of the same hash.
  */
-#define QUEUE_BYTES (32 << 20)
-#define SHARE_BYTES (QUEUE_BYTES / 4)
+static unsigned int inside_bytes = 32 << 20;
+
+static int set_inside_bytes(const char *text, const struct kernel_param *param)
+{
+	return param_set_uint_minmax(text, param, LEAST_BYTES, MOST_BYTES);
+}
+
+static const struct kernel_param_ops inside_bytes_ops = {
+	.set = set_inside_bytes,
+	.get = param_get_uint,
+};
+module_param_cb(inside_bytes, &inside_bytes_ops, &inside_bytes, 0644);
+MODULE_PARM_DESC(
+	inside_bytes,
+	"memory of a CPU's packets inside namespaces, a user's: a quarter (33554432)");
 
 /* Slices of a process in a row, before it leaves the rest to the work: some milliseconds. */
 #define OWN_SLICES 16
@@ -82,9 +100,9 @@ int pavo_loopback_send(struct sk_buff *skb, u8 share)
 {
 	struct loopback *in = this_cpu_ptr(&insides);
 	struct loopback_note *note = note_of(skb);
+	u32 most = READ_ONCE(inside_bytes);
 
-	if (unlikely(in->shares[share] >= SHARE_BYTES ||
-		     in->bytes >= QUEUE_BYTES)) {
+	if (unlikely(in->shares[share] >= most / 4 || in->bytes >= most)) {
 		kfree_skb(skb);
 		return -ENOBUFS;
 	}
@@ -232,6 +250,9 @@ static void take_over(struct loopback *from)
 
 	local_bh_disable();
 	in = this_cpu_ptr(&insides);
+	if (!skb_queue_empty(&from->queue))
+		pavo_budget_used_up(PAVO_LOOP_OFFLINE,
+				    skb_queue_len(&from->queue), from->bytes);
 	while ((skb = take_packet(from))) {
 		in->shares[note_of(skb)->share] += note_of(skb)->bytes;
 		in->bytes += note_of(skb)->bytes;
