@@ -20,25 +20,22 @@
 #include <linux/netdevice.h>
 #include <linux/percpu.h>
 #include <linux/sched/signal.h>
+#include <linux/sizes.h>
 #include <linux/skbuff.h>
 #include <linux/workqueue.h>
 #include <net/dst.h>
 #include "compat.h"
 #include "net_private.h"
 
-/* So many packets of the largest truesize are in a share at least. */
-#define LEAST_BYTES (1 << 20)
-#define MOST_BYTES (256 << 20)
-
 /*
  * Bytes of memory (truesize) that a queue holds at most. A user's packets have a quarter of it, or
  * share that with other users of the same hash.
  */
-static unsigned int inside_bytes = 32 << 20;
+static unsigned int inside_bytes = SZ_32M;
 
 static int set_inside_bytes(const char *text, const struct kernel_param *param)
 {
-	return param_set_uint_minmax(text, param, LEAST_BYTES, MOST_BYTES);
+	return param_set_uint_minmax(text, param, SZ_1M, SZ_256M);
 }
 
 static const struct kernel_param_ops inside_bytes_ops = {
@@ -46,9 +43,8 @@ static const struct kernel_param_ops inside_bytes_ops = {
 	.get = param_get_uint,
 };
 module_param_cb(inside_bytes, &inside_bytes_ops, &inside_bytes, 0644);
-MODULE_PARM_DESC(
-	inside_bytes,
-	"memory of a CPU's packets inside namespaces, a user's: a quarter (33554432)");
+MODULE_PARM_DESC(inside_bytes,
+		 "memory of a CPU's packets inside namespaces (33554432)");
 
 /* Slices of a process in a row, before it leaves the rest to the work: some milliseconds. */
 #define OWN_SLICES 16

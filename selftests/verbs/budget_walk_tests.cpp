@@ -71,6 +71,7 @@ PV_TEST_LOCAL("budget.groups",
 	const Loop before = loop_of("groups");
 	std::vector<SendWr> wrs = many(crowd.wr, count);
 	uint32_t number = 0;
+	const auto began = std::chrono::steady_clock::now();
 
 	for (SendWr &wr : wrs)
 		wr.imm = number++;
@@ -90,6 +91,10 @@ PV_TEST_LOCAL("budget.groups",
 		wait_completions(env, crowd.from, crowd.from.send_cq, 1,
 				 "the last");
 	});
+	const auto time = std::chrono::steady_clock::now() - began;
+	if (loop_of("groups").used_up == before.used_up &&
+	    time / common::tick() * most_copies >= count * crowd.to.size())
+		throw Skip("this CPU makes fewer copies in a tick");
 	must_have_ended("groups", before, most_copies);
 }
 
