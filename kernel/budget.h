@@ -70,6 +70,8 @@ enum pavo_loop {
 	PAVO_LOOP_TIMERS, /* timers of queue pairs, in one tick */
 	PAVO_LOOP_GROUPS, /* copies for members of multicast groups */
 	PAVO_LOOP_WINDOWS, /* rounds over sending windows */
+	PAVO_LOOP_RINGS, /* entries of completion queues that are resized */
+	PAVO_LOOP_OFFLINE, /* loopback packets of a CPU that went offline */
 	PAVO_LOOP_COUNT,
 };
 

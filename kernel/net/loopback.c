@@ -16,9 +16,11 @@
  * of its queue moves the packets to the queue of another CPU.
  */
 #include <linux/cpu.h>
+#include <linux/moduleparam.h>
 #include <linux/netdevice.h>
 #include <linux/percpu.h>
 #include <linux/sched/signal.h>
+#include <linux/sizes.h>
 #include <linux/skbuff.h>
 #include <linux/workqueue.h>
 #include <net/dst.h>
@@ -29,8 +31,21 @@
  * Most bytes (truesize) in a queue. The packets of all users with the same hash may have a quarter
  * of them.
  */
-#define QUEUE_BYTES (32 << 20)
-#define SHARE_BYTES (QUEUE_BYTES / 4)
+static unsigned int loopback_bytes = SZ_32M;
+
+static int set_loopback_bytes(const char *text,
+			      const struct kernel_param *param)
+{
+	return param_set_uint_minmax(text, param, SZ_1M, SZ_256M);
+}
+
+static const struct kernel_param_ops loopback_bytes_ops = {
+	.set = set_loopback_bytes,
+	.get = param_get_uint,
+};
+module_param_cb(loopback_bytes, &loopback_bytes_ops, &loopback_bytes, 0644);
+MODULE_PARM_DESC(loopback_bytes,
+		 "memory of the loopback packets of each CPU, bytes (33554432)");
 
 /* Slices that a process delivers in a row before it leaves the rest to the work. */
 #define OWN_SLICES 16
@@ -82,9 +97,9 @@ int pavo_loopback_send(struct sk_buff *skb, u8 share)
 {
 	struct loopback *in = this_cpu_ptr(&loopbacks);
 	struct loopback_cb *cb = loopback_cb(skb);
+	u32 most = READ_ONCE(loopback_bytes);
 
-	if (unlikely(in->shares[share] >= SHARE_BYTES ||
-		     in->bytes >= QUEUE_BYTES)) {
+	if (unlikely(in->shares[share] >= most / 4 || in->bytes >= most)) {
 		kfree_skb(skb);
 		return -ENOBUFS;
 	}
@@ -232,6 +247,9 @@ static void take_over_queue(struct loopback *from)
 
 	local_bh_disable();
 	in = this_cpu_ptr(&loopbacks);
+	if (!skb_queue_empty(&from->queue))
+		pavo_budget_used_up(PAVO_LOOP_OFFLINE,
+				    skb_queue_len(&from->queue), from->bytes);
 	while ((skb = dequeue_packet(from))) {
 		in->shares[loopback_cb(skb)->share] += loopback_cb(skb)->bytes;
 		in->bytes += loopback_cb(skb)->bytes;

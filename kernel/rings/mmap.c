@@ -107,6 +107,7 @@ static int map_pages(struct vm_area_struct *vma, void *addr)
 	for (at = vma->vm_start; !err && at < vma->vm_end; at += PAGE_SIZE) {
 		err = vm_insert_page(vma, at, vmalloc_to_page(addr));
 		addr += PAGE_SIZE;
+		cond_resched();
 	}
 	return err;
 }

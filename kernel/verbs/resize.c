@@ -11,6 +11,7 @@
 #include <linux/vmalloc.h>
 #include <rdma/uverbs_ioctl.h>
 #include "adapter.h"
+#include "budget.h"
 #include "rings/cq_ring.h"
 #include "rings/cqe.h"
 #include "rings/mmap.h"
@@ -64,28 +65,39 @@ static void copy_cqes(const struct pavo_cq *cq, struct pavo_new_ring *to,
 	}
 }
 
+/* A piece of the ring is done: let other tasks run. */
+static void end_piece(u32 entries)
+{
+	pavo_budget_used_up(PAVO_LOOP_RINGS, entries,
+			    entries * sizeof(struct pavo_cqe));
+	cond_resched();
+}
+
 /* The same without the lock, in pieces. */
 static void copy_most(const struct pavo_cq *cq, struct pavo_new_ring *to,
 		      u32 end)
 {
+	u32 piece;
+
 	while (to->copied != end) {
-		copy_cqes(cq, to,
-			  to->copied + min_t(u32, end - to->copied,
-					     ENTRIES_IN_A_ROW));
-		cond_resched();
+		piece = min_t(u32, end - to->copied, ENTRIES_IN_A_ROW);
+		copy_cqes(cq, to, to->copied + piece);
+		end_piece(piece);
 	}
 }
 
 /* Make all entries look invalid until they are written. */
 static void clear_ring(struct pavo_new_ring *to)
 {
-	u32 n;
+	u32 n, piece = 0;
 
 	for (n = to->cons; n != to->cons + to->count; n++) {
 		to->cqes[n & (to->count - 1)].flags =
 			pavo_cqe_owner(to->count, n) ^ PAVO_CQE_OWNER;
-		if (n % ENTRIES_IN_A_ROW == 0)
-			cond_resched();
+		if (++piece == ENTRIES_IN_A_ROW) {
+			end_piece(piece);
+			piece = 0;
+		}
 	}
 }
 

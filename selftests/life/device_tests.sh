@@ -120,6 +120,51 @@ unload_under_traffic()
 	smoke
 }
 
+# slices: of packets inside a namespace that ended with packets that wait, in $slices
+slices()
+{
+	local fields
+	read -r _ _ slices fields < <(grep '^inside ' /sys/kernel/debug/pavo/budgets)
+}
+
+more_slices_than()
+{
+	local slices
+	slices
+	((slices > $1))
+}
+
+# Packets of many queue pairs wait in the module at any time from here on.
+start_flood()
+{
+	local slices
+	start_traffic --flood 16
+	slices
+	soon more_slices_than $((slices + 4))
+}
+
+# The packets that wait are dropped or executed before the code that would do it is gone, also those
+# of an application that is gone itself.
+unload_while_packets_wait()
+{
+	local round
+	for round in 1 2 3 4; do
+		add_pair
+		start_flood
+		if ((round % 2)); then
+			unload
+			traffic_fails
+		else
+			kill -9 "$traffic_pid"
+			unload
+			wait "$traffic_pid" || true
+		fi
+		load
+	done
+	add_pair
+	smoke
+}
+
 delete_while_held()
 {
 	add_pair
@@ -440,6 +485,8 @@ device_tests()
 	life "module: unloaded with devices" unload_with_devices
 	life "module: unloaded while an application holds a device" unload_while_held
 	life "module: unloaded under traffic" unload_under_traffic
+	[ "$type" != pavo ] ||
+		life "module: unloaded while packets wait" unload_while_packets_wait
 	life "link: deleted while an application holds it" delete_while_held
 	if [ "$type" = pavo ]; then
 		life "polling: link deleted, module unloaded" gone_while_polled

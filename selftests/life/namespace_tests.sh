@@ -292,6 +292,45 @@ namespace_goes_while_held()
 	soon absent lb
 }
 
+# The mode can be changed only while there is one namespace: others are gone to the last reference.
+one_namespace()
+{
+	rdma system set netns exclusive && rdma system set netns shared
+}
+
+# Packets of an adapter to itself wait when its namespace ends. The application is in another
+# one, which does not end.
+namespace_goes_while_packets_wait()
+{
+	local round
+	for round in 1 2 3; do
+		ip netns add n1
+		ip link add x1 mtu 9000 netns n1 type veth \
+			peer name x2 mtu 9000 netns n1
+		ip -n n1 -batch - <<-END
+			addr add 10.66.0.1/24 dev x1
+			link set lo up
+			link set x1 up
+			link set x2 up
+		END
+		inside n1 rdma link add la type "$type" netdev x1
+		soon inside n1 active la
+		soon inside n1 has_gid la v4 10.66.0.1
+		start_flood
+		if ((round % 2 == 0)); then
+			kill -9 "$traffic_pid"
+		fi
+		ip netns del n1
+		if ((round % 2)); then
+			traffic_fails
+		else
+			wait "$traffic_pid" || true
+		fi
+		soon absent la
+		soon one_namespace
+	done
+}
+
 # For the namespace it leaves, an interface that moves away is gone.
 netdev_moves()
 {
@@ -319,6 +358,8 @@ namespace_tests()
 	life "namespaces: one goes with its device" namespace_goes
 	life "namespaces: one goes while an application holds its device" \
 		namespace_goes_while_held
+	life "namespaces: one goes while packets of its device wait" \
+		namespace_goes_while_packets_wait
 	life "namespaces: an interface with a device moves" netdev_moves
 	life "namespaces, exclusive: each sees its own device and opens no other" \
 		exclusive_sees_its_own

@@ -37,15 +37,16 @@ clear_guest()
 }
 
 # Threads and processes, races with the end of a key or of memory, doorbells that a worker takes
-# on the other CPU, slices of packets inside a namespace, a huge page, and memory that User-Mode Linux
-# has not (secret, physical, failed, persistent).
+# on the other CPU, slices and pieces of loops, a CPU that goes offline, a huge page, and memory
+# that User-Mode Linux has not (secret, physical, failed, persistent).
 verbs()
 {
 	bash "$tests/verbs/guest.sh" "${wide[@]}" pavo "$programs/verbs/pavo-verbs" \
 		"${races[@]}" "${most[@]}" --two-cpus --only thread. --only process. --only mr.huge_pages \
 		--only odp.never_raced --only odp.vetted_ --only odp.no_fault --only odp.huge_pages \
 		--only region.secret --only region.physical --only ext.atomic \
-		--only budget.inside_counted --only poll.no_calls --only poll.around --only poll.flags
+		--only budget.inside_counted --only budget.full --only budget.resize \
+		--only poll.no_calls --only poll.around --only poll.flags
 }
 
 # Shared memory, written at random while others work.

@@ -1,142 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Loops of the module on behalf of a process: none keeps a CPU from other tasks. A test drives a
- * loop to its bound, while a witness looks how long it is without a CPU; and the module counts
- * how much it did in a row (/sys/kernel/debug/pavo/budgets).
- *
- * A busy host takes the CPU from the guest now and then, so the best of some rounds counts. A loop
- * without a budget fails in each: its work is so much that it takes ten times as long.
+ * Loops of the module on behalf of a process: none keeps a CPU from other tasks (witness.h). A test
+ * drives a loop to its bound. Here: packets, their queues and completions; budget_walk_tests.cpp
+ * has the loops over objects.
  */
-#include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <thread>
-
 #include <sched.h>
-#include <unistd.h>
 
-#include "../common/files.h"
-#include "../common/slow_kernel.h"
-#include "link.h"
-#include "tap.h"
+#include "manager.h"
 #include "ud.h"
+#include "witness.h"
 
 using namespace pv;
-using namespace std::chrono;
 
 namespace {
 
-/* kernel/budget.h, and what a loop may do in its last step: one more slice. */
-constexpr uint64_t slice_packets = 512, slice_bytes = 4 << 20;
-
-constexpr auto longest_allowed = milliseconds(50);
-constexpr int rounds = 5;
 constexpr uint64_t long_message = 4 << 20;
-
-/* A thread that sleeps and wakes; it notes the longest time between two wakings. */
-class Witness {
-public:
-	Witness() : thread_([this] { watch(); })
-	{
-		while (!wakings_)
-			usleep(100);
-	}
-
-	~Witness()
-	{
-		if (thread_.joinable())
-			end();
-	}
-	Witness(const Witness &) = delete;
-
-	/* It has woken up once more. */
-	nanoseconds end()
-	{
-		stop_ = true;
-		thread_.join();
-		return longest_;
-	}
-
-private:
-	void watch()
-	{
-		auto last = steady_clock::now();
-
-		for (bool stop = false; !stop; wakings_++) {
-			stop = stop_;
-			usleep(200);
-			const auto now = steady_clock::now();
-
-			longest_ = std::max<nanoseconds>(longest_, now - last);
-			last = now;
-		}
-	}
-
-	std::atomic<bool> stop_ = false;
-	std::atomic<uint64_t> wakings_ = 0;
-	nanoseconds longest_ = {};
-	std::thread thread_; /* last: it uses the others */
-};
-
-int64_t ms(nanoseconds time)
-{
-	return duration_cast<milliseconds>(time).count();
-}
-
-/*
- * The witness is never without a CPU for longer, in one round at least. Where the host gives the
- * guest a part of a CPU only, all takes longer: then a twentieth of the whole is allowed.
- */
-template <class Drive> void must_share(const char *what, Drive &&drive)
-{
-	nanoseconds gap, all;
-	int left = rounds;
-
-	do {
-		Witness witness;
-		const auto begin = steady_clock::now();
-
-		drive();
-		all = steady_clock::now() - begin;
-		gap = witness.end();
-	} while (gap >= longest_allowed && gap >= all / 20 && --left);
-	note(str(what, ": ", ms(gap), " of ", ms(all), " ms"));
-	REQUIRE(left, what, ": a witness had no CPU for ", ms(gap), " of ",
-		ms(all), " ms");
-}
-
-/* The counts of a kind of loop. */
-struct Loop {
-	uint64_t used_up, most_packets, most_bytes;
-};
-
-Loop loop_of(const std::string &name)
-{
-	const std::string file = "/sys/kernel/debug/pavo/budgets";
-	const auto lines = common::lines_of(file, name + " ");
-	Loop loop = {};
-
-	REQUIRE_EQ(lines.size(), 1u, name, " of ", file);
-	REQUIRE_EQ(sscanf(lines[0].c_str(),
-			  "%*s used_up %lu most_packets %lu most_bytes %lu",
-			  &loop.used_up, &loop.most_packets, &loop.most_bytes),
-		   3, lines[0]);
-	return loop;
-}
-
-/* It ended with work left more often than before, and did not do too much in a row. */
-void must_have_ended(const std::string &name, const Loop &before)
-{
-	const Loop now = loop_of(name);
-
-	note(str(name, ": used up ", now.used_up - before.used_up, ", at most ",
-		 now.most_packets, " packets, ", now.most_bytes, " bytes"));
-	REQUIRE(now.used_up > before.used_up, name, " was not used up");
-	REQUIRE(now.most_packets <= 2 * slice_packets, name, ": ",
-		now.most_packets, " packets in a row");
-	REQUIRE(now.most_bytes <= 2 * slice_bytes, name, ": ", now.most_bytes,
-		" bytes in a row");
-}
 
 /* Both ends on one adapter: packets between them stay inside. */
 struct Inside {
@@ -150,33 +28,12 @@ struct Inside {
 	Env env;
 };
 
-/* Requests of which the last one tells its end. */
-std::vector<SendWr> many(const SendWr &wr, uint32_t count)
-{
-	std::vector<SendWr> wrs(count, wr);
-
-	for (SendWr &one : wrs)
-		one.flags = 0;
-	wrs.back().flags = IBV_SEND_SIGNALED;
-	return wrs;
-}
-
-ibv_qp_cap deep(uint32_t depth)
-{
-	return {depth, 64, 1, 1, 0};
-}
-
 /* Post @count requests with one call, and wait until the last is done. */
 void send_all(Env &env, Link &link, const SendWr &wr, uint32_t count)
 {
 	must_post(link.a, many(wr, count));
 	wait_completions(env, link.a, link.a.send_cq, 1, "the last",
 			 uint64_t(count) * long_message);
-}
-
-uint32_t scaled(uint32_t count)
-{
-	return common::slow_kernel() ? count / 16 : count;
 }
 
 } // namespace
@@ -354,6 +211,86 @@ PV_TEST_LOCAL("budget.timers",
 	REQUIRE(now.most_packets <= 16, now.most_packets, " timers in a tick");
 }
 
+PV_TEST_LOCAL("budget.full",
+	      "where the queue of an adapter's packets to itself is full, its "
+	      "queue pairs wait: no message of UC is lost")
+{
+	constexpr uint32_t senders = 8, messages = 4;
+	/* A user's share is a quarter; a slice has as much as all of it. */
+	Parameter least("loopback_bytes", 1 << 20);
+	Inside inside(env);
+	Place at_a = {must_reg(inside.a, {long_message})},
+	      at_b = {must_reg(inside.b, {long_message})};
+	std::vector<Link> links;
+	Moved refused(inside.a, "tx_drop_congested");
+
+	while (links.size() < senders)
+		links.push_back(connect(
+			inside.env, {.type = IBV_QPT_UC,
+				     .cap = {messages, messages, 1, 1, 0}}));
+	must_share("full", [&] {
+		for (Link &link : links)
+			must_post(link.b, numbered_receives(0, messages));
+		for (Link &link : links)
+			must_post(link.a, many(make_wr(Op::write_imm, at_a,
+						       long_message, at_b),
+					       messages));
+		for (Link &link : links) {
+			wait_completions(inside.env, link.a, link.a.send_cq, 1,
+					 "writes");
+			wait_completions(inside.env, link.b, link.b.recv_cq,
+					 messages, "messages");
+		}
+	});
+	note(str("refused ", refused.by()));
+	REQUIRE(refused.by() > 0, "the queue was never full");
+	for (Link &link : links)
+		exchange(inside.env, link.a, link.b, Op::write_imm, at_a, at_b,
+			 4096);
+}
+
+namespace {
+
+const char online[] = "/sys/devices/system/cpu/cpu1/online";
+
+/* CPU 1 is offline while this lives. */
+class Offline {
+public:
+	Offline() { REQUIRE(common::write_word(online, 0), online); }
+	~Offline() { common::write_word(online, 1); }
+	Offline(const Offline &) = delete;
+};
+
+void stay_on(int cpu)
+{
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	REQUIRE_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
+}
+
+/* Reads of all links begin on CPU 1, which goes offline after the first of them. */
+void read_while_it_goes(Env &env, std::vector<Link> &links, const SendWr &read,
+			uint32_t reads)
+{
+	std::jthread sender([&] {
+		stay_on(1);
+		for (Link &link : links)
+			must_post(link.a, std::vector<SendWr>(reads, read));
+	});
+
+	wait_completions(env, links[0].a, links[0].a.send_cq, 1, "the first");
+	const Offline cpu;
+
+	sender.join();
+	for (Link &link : links)
+		wait_completions(env, link.a, link.a.send_cq,
+				 reads - (&link == &links[0]), "reads");
+}
+
+} // namespace
+
 PV_TEST_TWO_CPUS("budget.moves",
 		 "a sender of UC that changes its CPU overtakes none of its "
 		 "packets on one adapter")
@@ -370,11 +307,7 @@ PV_TEST_TWO_CPUS("budget.moves",
 	REQUIRE_EQ(sched_getaffinity(0, sizeof(before), &before), 0);
 	must_post(link.b, numbered_receives(0, messages * turns));
 	for (uint32_t i = 0; i < turns; i++) {
-		cpu_set_t one;
-
-		CPU_ZERO(&one);
-		CPU_SET(i % 2, &one);
-		REQUIRE_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
+		stay_on(int(i % 2));
 		send_all(inside.env, link,
 			 make_wr(Op::write_imm, at_a, long_message, at_b),
 			 messages);
@@ -382,4 +315,39 @@ PV_TEST_TWO_CPUS("budget.moves",
 	sched_setaffinity(0, sizeof(before), &before);
 	wait_completions(inside.env, link.b, link.b.recv_cq, messages * turns,
 			 "messages", messages * turns * long_message);
+}
+
+PV_TEST_TWO_CPUS("budget.offline",
+		 "a CPU goes offline while an adapter's packets to itself wait "
+		 "on it: another one takes them, and none is lost")
+{
+	constexpr uint32_t readers = 8, reads = 8, most_turns = 6;
+	/* Nothing that is lost is sent again. */
+	const LinkSpec spec = {.timeout = 0, .cap = deep(reads)};
+	Inside inside(env);
+	Place at_a = {must_reg(inside.a, {long_message})},
+	      at_b = {must_reg(inside.b, {long_message})};
+	const Loop before = loop_of("offline");
+	std::vector<Link> links;
+	uint32_t turns = 0;
+	cpu_set_t all;
+
+	if (access(online, W_OK))
+		throw Skip("CPU 1 cannot go offline");
+	REQUIRE_EQ(sched_getaffinity(0, sizeof(all), &all), 0);
+	stay_on(0);
+	while (links.size() < readers)
+		links.push_back(connect(inside.env, spec));
+	do {
+		read_while_it_goes(inside.env, links,
+				   make_wr(Op::read, at_a, long_message, at_b),
+				   reads);
+	} while (loop_of("offline").used_up == before.used_up &&
+		 ++turns < most_turns);
+	sched_setaffinity(0, sizeof(all), &all);
+	const Loop now = loop_of("offline");
+
+	note(str(turns + 1, " turns, ", now.most_packets, " packets taken"));
+	REQUIRE(now.used_up > before.used_up, "no packet waited");
+	REQUIRE(now.most_bytes <= 32 << 20, now.most_bytes, " bytes waited");
 }

@@ -4,7 +4,8 @@
  * told to stop, for tests that change the world below meanwhile.
  *
  * Prints what it has made (tell()), "ready" after the first round, then "count N"
- * as it goes on. Ends with
+ * as it goes on. With --flood N, N queue pairs have requests to N others of the first device posted
+ * all the time, so that packets wait; it prints the same, and compares no bytes. Ends with
  *   0  SIGTERM came and everything was right until then
  *   3  the queue pairs or the device ended: "error: ..." and the asynchronous
  *      events are printed
@@ -67,6 +68,9 @@ struct Options {
 	pv::Selector peer;
 	pv::LinkSpec link;
 	uint32_t patience_ms = 8000;
+	uint32_t flood = 0;
+
+	const pv::Selector &other() const { return flood ? dev : peer; }
 };
 
 Options parse(int argc, char **argv)
@@ -87,6 +91,8 @@ Options parse(int argc, char **argv)
 		"--patience",
 		[&](uint32_t seconds) { o.patience_ms = seconds * 1000; },
 		"seconds that a completion may take (8)");
+	app.add_option("--flood", o.flood,
+		       "queue pairs that always have requests");
 	app.add_option_function<unsigned>(
 		"--timeout",
 		[&](unsigned exponent) { o.link.timeout = uint8_t(exponent); },
@@ -131,6 +137,56 @@ void run(pv::Env &env, pv::Link &link)
 	}
 }
 
+/* Requests of one kind, of which a queue pair always has some. */
+struct Stream {
+	static constexpr uint32_t depth = 8;
+
+	Stream(pv::Env &env, pv::LinkSpec spec, const pv::SendWr &request)
+		: link(connect(env, spec)), wr(request)
+	{
+		must_post(link.a, std::vector<pv::SendWr>(depth, wr));
+	}
+
+	/* The next one that is over is posted once more. */
+	void go_on(pv::Env &env)
+	{
+		pv::Wc wc = wait_send(env, link.a, "a request");
+
+		REQUIRE_EQ(int(wc.status), IBV_WC_SUCCESS, "a request");
+		must_post(link.a, wr);
+	}
+
+	pv::Link link;
+	pv::SendWr wr;
+};
+
+void flood(pv::Env &env, pv::LinkSpec spec, uint32_t count)
+{
+	constexpr uint64_t size = 4 << 20;
+	pv::Place at_a = {pv::must_reg(env.a, {size}), 0},
+		  at_b = {pv::must_reg(env.b, {size}), 0};
+	const auto read = make_wr(pv::Op::read, at_a, size, at_b),
+		   write = make_wr(pv::Op::write, at_a, size, at_b);
+	std::vector<Stream> streams;
+
+	spec.cap = {Stream::depth, 1, 1, 1, 0};
+	for (uint32_t i = 0; i < count; i++) {
+		spec.type = i % 2 ? IBV_QPT_UC : IBV_QPT_RC;
+		streams.emplace_back(env, spec, i % 2 ? write : read);
+	}
+	for (uint64_t rounds = 1; !stop; rounds++) {
+		for (Stream &stream : streams)
+			stream.go_on(env);
+		if (rounds == 1)
+			std::cout << "ready" << std::endl;
+		else
+			std::cout << "count " << rounds << std::endl;
+	}
+	for (Stream &stream : streams)
+		wait_completions(env, stream.link.a, stream.link.a.send_cq,
+				 Stream::depth, "the last");
+}
+
 /*
  * Prints the events of an adapter. One whose calls fail is going, and tells that when the kernel
  * has ended its objects.
@@ -170,14 +226,18 @@ int main(int argc, char **argv)
 
 	signal(SIGTERM, on_term);
 	try {
-		WatchedHost a(o.dev), b(o.peer);
+		WatchedHost a(o.dev), b(o.other());
 		pv::EnvOptions options = {.patience_ms = o.patience_ms};
 
-		pv::Env env(a, b, options, o.dev, o.peer);
+		pv::Env env(a, b, options, o.dev, o.other());
 		try {
-			pv::Link link = connect(env, o.link);
+			if (o.flood) {
+				flood(env, o.link, o.flood);
+			} else {
+				pv::Link link = connect(env, o.link);
 
-			run(env, link);
+				run(env, link);
+			}
 		} catch (const std::exception &error) {
 			return explain(env, error.what());
 		}

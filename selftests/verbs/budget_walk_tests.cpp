@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Loops of the module over many objects: none keeps a CPU from other tasks (witness.h). The members
+ * of a multicast group, the entries of a completion queue, the queue pairs whose keys end.
+ */
+#include <deque>
+
+#include "../common/device.h"
+#include "manager.h"
+#include "ud.h"
+#include "window.h"
+#include "witness.h"
+
+using namespace pv;
+
+namespace {
+
+/* kernel/demux.c: copies in a tick, and those of the packet that exceeds them. */
+constexpr uint64_t most_copies = 4096 + 256;
+constexpr uint32_t multicast_qpn = 0xffffff;
+
+ibv_gid group_of(const Env &env)
+{
+	ibv_gid gid = {};
+
+	if (common::is_ipv4(env.info_a.gid)) {
+		gid.raw[10] = gid.raw[11] = 0xff;
+		gid.raw[12] = 239;
+	} else {
+		gid.raw[0] = 0xff;
+		gid.raw[1] = 0x0e;
+	}
+	gid.raw[13] = 78;
+	return gid;
+}
+
+/* A group that has as many members as it can have, on B, and a sender on A. */
+struct Crowd {
+	explicit Crowd(Env &env)
+		: gid(group_of(env)), out(must_reg(env.a, {64})),
+		  in(must_reg(env.b, {ud::slot})),
+		  from(ud::make_ud(env.a, env.info_a, 0, 4096)),
+		  wr(ud::datagram(out, 64, ud::must_ah(env.a, gid),
+				  multicast_qpn))
+	{
+		const auto count =
+			size_t(env.info_b.device.max_mcast_qp_attach);
+
+		while (to.size() < count) {
+			to.push_back(ud::make_ud(env.b, env.info_b));
+			REQUIRE_EQ(env.b.attach(to.back().qp.id, gid), 0);
+		}
+	}
+
+	ibv_gid gid;
+	Mr out, in;
+	Side from;
+	std::vector<Side> to;
+	SendWr wr;
+};
+
+} // namespace
+
+PV_TEST_LOCAL("budget.groups",
+	      "copies for as many members as a group can have are made in "
+	      "ticks while others have the CPU, and what a work delivers later "
+	      "overtakes nothing")
+{
+	constexpr uint32_t count = 100; /* fewer than may wait */
+	Crowd crowd(env);
+	const Loop before = loop_of("groups");
+	std::vector<SendWr> wrs = many(crowd.wr, count);
+	uint32_t number = 0;
+	const auto began = std::chrono::steady_clock::now();
+
+	for (SendWr &wr : wrs)
+		wr.imm = number++;
+	must_share("copies", [&] {
+		for (Side *side : {&crowd.to.front(), &crowd.to.back()})
+			must_post(*side,
+				  std::vector<RecvWr>(
+					  count, ud::receive(crowd.in, 0)));
+		must_post(crowd.from, wrs);
+		for (Side *side : {&crowd.to.front(), &crowd.to.back()}) {
+			const auto wcs = wait_completions(
+				env, *side, side->recv_cq, count, "datagrams");
+
+			for (uint32_t i = 0; i < count; i++)
+				REQUIRE_EQ(wcs[i].imm, i, "immediate data");
+		}
+		wait_completions(env, crowd.from, crowd.from.send_cq, 1,
+				 "the last");
+	});
+	const auto time = std::chrono::steady_clock::now() - began;
+	if (loop_of("groups").used_up == before.used_up &&
+	    time / common::tick() * most_copies >= count * crowd.to.size())
+		throw Skip("this CPU makes fewer copies in a tick");
+	must_have_ended("groups", before, most_copies);
+}
+
+namespace {
+
+/* A queue pair whose receives are flushed into @cq. */
+Side flushed(Env &env, const Cq &cq, uint32_t count)
+{
+	Side side = {.host = &env.a,
+		     .info = env.info_a,
+		     .type = IBV_QPT_UD,
+		     .send_cq = cq,
+		     .recv_cq = cq};
+	ibv_qp_attr attr = {};
+
+	side.qp = env.a.create_qp({.send_cq = cq.id,
+				   .recv_cq = cq.id,
+				   .cap = {1, count, 1, 1, 0},
+				   .type = IBV_QPT_UD});
+	REQUIRE_EQ(side.qp.error, 0, "create_qp");
+	attr.qp_state = IBV_QPS_INIT;
+	attr.port_num = 1;
+	must_modify(side, attr,
+		    IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+			    IBV_QP_QKEY,
+		    "INIT");
+	must_post(side, numbered_receives(0, count));
+	to_state(side, IBV_QPS_ERR);
+	return side;
+}
+
+/* Take completions, whose numbers begin anew after each @count. */
+void must_poll_all(Env &env, const Cq &cq, uint32_t total, uint32_t count)
+{
+	ibv_cq *raw = local(env.a).raw_cq(cq.id);
+	uint32_t seen = 0;
+
+	while (seen < total) {
+		ibv_wc wcs[64];
+		const int n = ibv_poll_cq(raw, 64, wcs);
+
+		REQUIRE(n > 0, seen, " of ", total, " completions");
+		for (int i = 0; i < n; i++, seen++) {
+			REQUIRE_EQ(wcs[i].wr_id, seen % count, "number of ",
+				   seen);
+			REQUIRE_EQ(int(wcs[i].status), IBV_WC_WR_FLUSH_ERR);
+		}
+	}
+}
+
+} // namespace
+
+PV_TEST_LOCAL("budget.resize",
+	      "a full completion queue gets another ring in pieces, and loses "
+	      "nothing, while others have the CPU")
+{
+	constexpr uint32_t each = 16384, total = 4 * each;
+	constexpr uint64_t piece = 4096; /* kernel/verbs/resize.c */
+	Cq cq = env.a.create_cq(total, false);
+	std::vector<Side> sides;
+	const Loop before = loop_of("rings");
+	uint64_t times = 0;
+
+	REQUIRE_EQ(cq.error, 0);
+	env.expect_async();
+	for (uint32_t i = 0; i < total / each; i++)
+		sides.push_back(flushed(env, cq, each));
+	must_share("resize", [&] {
+		REQUIRE_EQ(ibv_resize_cq(local(env.a).raw_cq(cq.id), total), 0,
+			   "resize");
+		times++;
+	});
+	must_have_ended("rings", before, piece);
+	/* All entries of the new ring are cleared, and then those of the old one copied. */
+	REQUIRE_EQ(loop_of("rings").used_up - before.used_up,
+		   times * 2 * total / piece, "pieces");
+	must_poll_all(env, cq, total, each);
+}
+
+namespace {
+
+/*
+ * Binds of a memory window, each followed by its end, which a queue pair of B posts with one call.
+ */
+class Rebinds {
+public:
+	Rebinds(Env &env, Side &side, const Mr &mr, uint32_t count)
+		: env_(env), side_(side), window_(env.b, IBV_MW_TYPE_2),
+		  mr_(local(env.b).raw_mr(mr.id)), wrs_(2 * count)
+	{
+	}
+
+	void post()
+	{
+		ibv_send_wr *bad;
+
+		fill();
+		REQUIRE_EQ(ibv_post_send(local(env_.b).raw_qp(side_.qp.id),
+					 wrs_.data(), &bad),
+			   0, "binds and invalidations");
+	}
+
+	void wait()
+	{
+		REQUIRE_EQ(int(wait_send(env_, side_, "the last").status),
+			   IBV_WC_SUCCESS);
+	}
+
+private:
+	void fill()
+	{
+		uint32_t key = window_->rkey;
+
+		for (size_t i = 0; i < wrs_.size(); i += 2) {
+			ibv_send_wr &bind = wrs_[i], &end = wrs_[i + 1];
+
+			key = (key & ~0xffu) | ((key + 1) & 0xff);
+			bind = {};
+			bind.next = &end;
+			bind.opcode = IBV_WR_BIND_MW;
+			bind.bind_mw.mw = window_.get();
+			bind.bind_mw.rkey = key;
+			bind.bind_mw.bind_info = {mr_, uint64_t(mr_->addr),
+						  page, window_access};
+			end = {};
+			end.next = &end + 1;
+			end.opcode = IBV_WR_LOCAL_INV;
+			end.invalidate_rkey = key;
+		}
+		wrs_.back().next = nullptr;
+		wrs_.back().send_flags = IBV_SEND_SIGNALED;
+	}
+
+	Env &env_;
+	Side &side_;
+	Window window_;
+	ibv_mr *mr_;
+	std::vector<ibv_send_wr> wrs_;
+};
+
+/* A queue pair has a slot for a write and for each read: as many as can be. */
+constexpr uint32_t slots = 129;
+
+} // namespace
+
+PV_TEST_LOCAL("budget.walks",
+	      "a ring full of binds and invalidations, each of which looks at "
+	      "as many queue pairs as a walk may at once, leaves the CPU to "
+	      "others")
+{
+	constexpr uint32_t at_once = 32; /* kernel/memory/rkm.c */
+	constexpr uint64_t cost = at_once / 4; /* in packets */
+	const uint32_t count = scaled(8192);
+	Mr mr = must_reg(env.b, {page, 0, bindable_access});
+	std::vector<Link> links;
+
+	for (uint32_t i = 0; i < at_once; i++)
+		links.push_back(connect(env, {.rd_atomic_b = slots - 1,
+					      .cap = deep(i ? 1 : 2 * count)}));
+	Rebinds rebinds(env, links[0].b, mr, count);
+	Moved walks(env.b, "rkm_walks"), keys(env.b, "rkm_keys"),
+		ns(env.b, "rkm_walk_ns");
+	const Loop before = loop_of("requester");
+
+	rebinds.post();
+	rebinds.wait();
+	const uint64_t slices = loop_of("requester").used_up - before.used_up;
+
+	note(str(walks.by(), " walks, ", keys.by(), " slots, ",
+		 ns.by() / 1000000, " ms, ", slices, " slices"));
+	REQUIRE_EQ(walks.by(), count, "walks");
+	REQUIRE_EQ(keys.by(), uint64_t(count) * at_once * slots, "slots");
+	REQUIRE(slices >= count * cost / slice_packets, slices, " slices");
+	must_share("walks", [&] {
+		rebinds.post();
+		rebinds.wait();
+	});
+}
+
+PV_TEST_LOCAL("budget.long_walks",
+	      "invalidations of many queue pairs, which a work makes for all of "
+	      "them, leave the CPU to others")
+{
+	const uint32_t many = scaled(768);
+	Mr mr = must_reg(env.b, {page, 0, bindable_access});
+	const LinkSpec spec = {.rd_atomic_b = slots - 1,
+			       .cap = deep(8),
+			       .cq_a = env.a.create_cq(1, false)};
+	std::vector<Link> links;
+	std::deque<Rebinds> all;
+
+	while (links.size() < many)
+		links.push_back(connect(env, spec));
+	for (Link &link : links)
+		all.emplace_back(env, link.b, mr, 2);
+	Moved walks(env.b, "rkm_walks"), keys(env.b, "rkm_keys"),
+		ns(env.b, "rkm_walk_ns");
+
+	must_share("long walks", [&] {
+		for (Rebinds &one : all)
+			one.post();
+		for (Rebinds &one : all)
+			one.wait();
+	});
+	note(str(walks.by(), " walks, ", keys.by(), " slots, ",
+		 ns.by() / 1000000, " ms"));
+}

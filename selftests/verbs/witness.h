@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * witness.h - whether a loop of the module keeps a CPU from other tasks: a witness looks how long
+ * it is without a CPU, and the module counts how much a loop did in a row
+ * (/sys/kernel/debug/pavo/budgets). Used by: budget_*.cpp.
+ *
+ * A busy host takes the CPU from the guest now and then, so the best of some rounds counts. A loop
+ * without a budget fails in each: its work is so much that it takes ten times as long.
+ */
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include <unistd.h>
+
+#include "../common/files.h"
+#include "../common/slow_kernel.h"
+#include "link.h"
+#include "tap.h"
+
+namespace pv {
+
+/* kernel/budget.h, and what a loop may do in its last step: one more slice. */
+constexpr uint64_t slice_packets = 512, slice_bytes = 4 << 20;
+
+constexpr auto longest_allowed = std::chrono::milliseconds(50);
+constexpr int witness_rounds = 5;
+
+/* A thread that sleeps and wakes; it notes the longest time between two wakings. */
+class Witness {
+public:
+	Witness() : thread_([this] { watch(); })
+	{
+		while (!wakings_)
+			usleep(100);
+	}
+
+	~Witness()
+	{
+		if (thread_.joinable())
+			end();
+	}
+	Witness(const Witness &) = delete;
+
+	/* It has woken up once more. */
+	std::chrono::nanoseconds end()
+	{
+		stop_ = true;
+		thread_.join();
+		return longest_;
+	}
+
+private:
+	void watch()
+	{
+		auto last = std::chrono::steady_clock::now();
+
+		for (bool stop = false; !stop; wakings_++) {
+			stop = stop_;
+			usleep(200);
+			const auto now = std::chrono::steady_clock::now();
+
+			longest_ = std::max<std::chrono::nanoseconds>(
+				longest_, now - last);
+			last = now;
+		}
+	}
+
+	std::atomic<bool> stop_ = false;
+	std::atomic<uint64_t> wakings_ = 0;
+	std::chrono::nanoseconds longest_ = {};
+	std::thread thread_; /* last: it uses the others */
+};
+
+inline int64_t ms(std::chrono::nanoseconds time)
+{
+	using namespace std::chrono;
+	return duration_cast<milliseconds>(time).count();
+}
+
+/*
+ * The witness is never without a CPU for longer, in one round at least. Where the host gives the
+ * guest a part of a CPU only, all takes longer: then a twentieth of the whole is allowed.
+ */
+template <class Drive> void must_share(const char *what, Drive &&drive)
+{
+	std::chrono::nanoseconds gap, all;
+	int left = witness_rounds;
+
+	do {
+		Witness witness;
+		const auto begin = std::chrono::steady_clock::now();
+
+		drive();
+		all = std::chrono::steady_clock::now() - begin;
+		gap = witness.end();
+	} while (gap >= longest_allowed && gap >= all / 20 && --left);
+	note(str(what, ": ", ms(gap), " of ", ms(all), " ms"));
+	REQUIRE(left, what, ": a witness had no CPU for ", ms(gap), " of ",
+		ms(all), " ms");
+}
+
+/* The counts of a kind of loop. */
+struct Loop {
+	uint64_t used_up, most_packets, most_bytes;
+};
+
+inline Loop loop_of(const std::string &name)
+{
+	const std::string file = "/sys/kernel/debug/pavo/budgets";
+	const auto lines = common::lines_of(file, name + " ");
+	Loop loop = {};
+
+	REQUIRE_EQ(lines.size(), 1u, name, " of ", file);
+	REQUIRE_EQ(sscanf(lines[0].c_str(),
+			  "%*s used_up %lu most_packets %lu most_bytes %lu",
+			  &loop.used_up, &loop.most_packets, &loop.most_bytes),
+		   3, lines[0]);
+	return loop;
+}
+
+/* It ended with work left more often than before, and did not do too much in a row. */
+inline void must_have_ended(const std::string &name, const Loop &before,
+			    uint64_t most_packets = 2 * slice_packets)
+{
+	const Loop now = loop_of(name);
+
+	note(str(name, ": used up ", now.used_up - before.used_up, ", at most ",
+		 now.most_packets, " packets, ", now.most_bytes, " bytes"));
+	REQUIRE(now.used_up > before.used_up, name, " was not used up");
+	REQUIRE(now.most_packets <= most_packets, name, ": ", now.most_packets,
+		" packets in a row");
+	REQUIRE(now.most_bytes <= 2 * slice_bytes, name, ": ", now.most_bytes,
+		" bytes in a row");
+}
+
+/* Requests of which the last one tells its end. */
+inline std::vector<SendWr> many(const SendWr &wr, uint32_t count)
+{
+	std::vector<SendWr> wrs(count, wr);
+
+	for (SendWr &one : wrs)
+		one.flags = 0;
+	wrs.back().flags = IBV_SEND_SIGNALED;
+	return wrs;
+}
+
+inline ibv_qp_cap deep(uint32_t depth)
+{
+	return {depth, 64, 1, 1, 0};
+}
+
+/* Less on a kernel with checkers. */
+inline uint32_t scaled(uint32_t count)
+{
+	return common::slow_kernel() ? count / 16 : count;
+}
+
+} // namespace pv
