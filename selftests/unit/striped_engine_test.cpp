@@ -87,7 +87,7 @@ TEST(StripedEngine, WhoHearsOfAnEndMayBegin)
 	World world(4, 2);
 	int ends = 0;
 	Transfer::Done again = [&](const Result<void> &how) {
-		EXPECT_TRUE(how.ok());
+		EXPECT_TRUE(how.has_value());
 		if (++ends < 20)
 			world.a.engine.begin(
 				Direction::write,
@@ -134,7 +134,7 @@ TEST(StripedEngine, WhatAnEndThrowsHoldsNothingUp)
 	End &a = world.a;
 	int ended = 0, thrown = 0;
 	auto end = [&](const Result<void> &how) {
-		EXPECT_TRUE(how.ok());
+		EXPECT_TRUE(how.has_value());
 		ended++;
 		throw Thrown();
 	};

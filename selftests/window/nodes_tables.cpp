@@ -50,7 +50,7 @@ void talk(examples::Node &node, examples::Meeting &meeting, uint32_t window)
 		must(node.window.send({meeting.other(), window}, {}),
 		     "message");
 		bool here = soon([&] {
-			return node.window.lmt()->recv_count !=
+			return node.window.lmt().value().recv_count !=
 			       before.recv_count;
 		});
 		over = meeting.exchange(here) && here;
@@ -62,7 +62,8 @@ void talk(examples::Node &node, examples::Meeting &meeting, uint32_t window)
 	must_agree(node);
 	until("as many messages as the table says", [&] {
 		node.window.receive([](const Message &) {});
-		return node.window.received() == node.window.lmt()->recv_count;
+		return node.window.received() ==
+		       node.window.lmt().value().recv_count;
 	});
 	node.window.forget_sent();
 }
@@ -89,9 +90,10 @@ std::vector<uint32_t> take_all(Window &window)
 	for (size_t n = heap; n; n /= 10) {
 		std::vector<uint32_t> some(n);
 
-		while (window.take_rcxts(some).ok())
+		while (window.take_rcxts(some).has_value())
 			all.insert(all.end(), some.begin(), some.end());
-		must(window.take_rcxts(some) == std::errc::no_space_on_device,
+		must(window.take_rcxts(some) ==
+			     pavo::Unexpected(std::errc::no_space_on_device),
 		     "contexts that are not there are refused otherwise");
 	}
 	return all;

@@ -105,7 +105,8 @@ private:
 		until("a window to be poked", [&] {
 			auto sent = asked.node.window.send(
 				{uint16_t(i + 1), window}, {});
-			if (sent != std::errc::no_buffer_space)
+			if (sent !=
+			    pavo::Unexpected(std::errc::no_buffer_space))
 				must(sent, "message");
 			return meeting.anything();
 		});

@@ -147,7 +147,8 @@ struct Two {
 	void expect_good(uint32_t tag, uint32_t number)
 	{
 		EXPECT_EQ(ended[tag], 1) << tag;
-		EXPECT_TRUE(errors[tag].ok()) << errors[tag].error().message();
+		EXPECT_TRUE(errors[tag].has_value())
+			<< errors[tag].error().message();
 		EXPECT_EQ(arrived_a[tag] + arrived_b[tag], 1) << tag;
 		EXPECT_TRUE(memory_a.holds(number));
 		EXPECT_TRUE(memory_b.holds(number));
@@ -224,7 +225,7 @@ Task there_and_back(Two &two, std::optional<pavo::Result<void>> &result)
 	pavo::Result<void> moved = co_await two.a.put(half);
 
 	half.local = half.local + striped_memory / 2;
-	if (moved.ok())
+	if (moved.has_value())
 		moved = co_await two.a.get(half);
 	result = moved;
 }
@@ -238,7 +239,7 @@ TEST_F(Striping, CanBeAwaited)
 	there_and_back(two, result);
 	ASSERT_TRUE(two.run());
 	ASSERT_TRUE(result);
-	EXPECT_TRUE(result->ok());
+	EXPECT_TRUE(result->has_value());
 	auto half = std::span(two.memory_a.all()).first(striped_memory / 2);
 	EXPECT_TRUE(std::ranges::equal(half,
 				       two.memory_a.part(striped_memory / 2,
@@ -255,15 +256,15 @@ TEST_F(Striping, CanBeLookedFor)
 			 .length = striped_memory};
 
 	two.memory_a.fill(1);
-	ASSERT_TRUE(two.a.put(move, put).ok());
+	ASSERT_TRUE(two.a.put(move, put).has_value());
 	EXPECT_FALSE(put.over());
 	ASSERT_TRUE(two.until([&] { return put.over(); }));
-	EXPECT_TRUE(put.result().ok());
+	EXPECT_TRUE(put.result().has_value());
 	EXPECT_TRUE(two.memory_b.holds(1));
 	two.memory_b.fill(2);
-	ASSERT_TRUE(two.a.get(move, got).ok());
+	ASSERT_TRUE(two.a.get(move, got).has_value());
 	ASSERT_TRUE(two.until([&] { return got.over(); }));
-	EXPECT_TRUE(got.result().ok());
+	EXPECT_TRUE(got.result().has_value());
 	EXPECT_TRUE(two.memory_a.holds(2));
 }
 
@@ -403,7 +404,8 @@ TEST_F(Striping, AdaptersRecoverInTheMiddle)
 				EXPECT_TRUE(end->lane(i).living) << i;
 		for (auto *ends : {&two.ends_a, &two.ends_b})
 			for (LaneEnd &end : *ends)
-				EXPECT_EQ(end.window->lmt()->rcxts_owned, 8u)
+				EXPECT_EQ(end.window->lmt().value().rcxts_owned,
+					  8u)
 					<< end.device.name();
 		/* Nothing is under way that would come later. */
 		two.memory_a.fill(3);
@@ -422,7 +424,7 @@ TEST_F(Striping, BothEndsAtOnce)
 	constexpr uint64_t half = striped_memory / 2;
 	int over = 0;
 	auto done = [&](const pavo::Result<void> &how) {
-		EXPECT_TRUE(how.ok()) << how.error().message();
+		EXPECT_TRUE(how.has_value()) << how.error().message();
 		over++;
 	};
 
@@ -461,12 +463,14 @@ TEST_F(Striping, NoLaneIsLeft)
 	ASSERT_TRUE(two.run());
 	for (uint32_t tag : {1u, 2u}) {
 		EXPECT_EQ(two.ended[tag], 1);
-		EXPECT_EQ(two.errors[tag], std::errc::network_unreachable);
+		EXPECT_EQ(two.errors[tag],
+			  pavo::Unexpected(std::errc::network_unreachable));
 		EXPECT_EQ(two.arrived_b[tag], 0);
 	}
 	two.begin(true, 3);
 	ASSERT_TRUE(two.run());
-	EXPECT_EQ(two.errors[3], std::errc::network_unreachable);
+	EXPECT_EQ(two.errors[3],
+		  pavo::Unexpected(std::errc::network_unreachable));
 }
 
 TEST_F(Striping, RefusesWhatCannotBe)
@@ -477,11 +481,14 @@ TEST_F(Striping, RefusesWhatCannotBe)
 
 	std::array<uint32_t, 2> lent;
 
-	EXPECT_EQ(other.add(*end.window, {}), std::errc::invalid_argument);
-	EXPECT_EQ(other.connect(0, {{1, 1}, {1}}), std::errc::invalid_argument);
+	EXPECT_EQ(other.add(*end.window, {}),
+		  pavo::Unexpected(std::errc::invalid_argument));
+	EXPECT_EQ(other.connect(0, {{1, 1}, {1}}),
+		  pavo::Unexpected(std::errc::invalid_argument));
 	EXPECT_EQ(other.lane(0).why, std::errc::invalid_argument);
 	must(other.add(*end.window, lent));
-	EXPECT_EQ(other.connect(0, {{1, 1}, {}}), std::errc::invalid_argument);
+	EXPECT_EQ(other.connect(0, {{1, 1}, {}}),
+		  pavo::Unexpected(std::errc::invalid_argument));
 	EXPECT_FALSE(other.lane(0).living);
 	EXPECT_FALSE(other.lane(0).why);
 	/* There is no peer. */
@@ -490,7 +497,7 @@ TEST_F(Striping, RefusesWhatCannotBe)
 			[&](const pavo::Result<void> &how) { result = how; });
 	other.progress();
 	ASSERT_TRUE(result);
-	EXPECT_EQ(*result, std::errc::network_unreachable);
+	EXPECT_EQ(*result, pavo::Unexpected(std::errc::network_unreachable));
 	/* Wrong memory is the operation's fault, not the lanes'. */
 	result.reset();
 	(void)two.a.put(
@@ -499,7 +506,7 @@ TEST_F(Striping, RefusesWhatCannotBe)
 		 .length = striped_memory},
 		[&](const pavo::Result<void> &how) { result = how; });
 	ASSERT_TRUE(two.run());
-	EXPECT_EQ(*result, std::errc::bad_address);
+	EXPECT_EQ(*result, pavo::Unexpected(std::errc::bad_address));
 	EXPECT_TRUE(two.a.lane(0).living);
 	EXPECT_TRUE(two.a.lane(1).living);
 	two.memory_a.fill(1);
@@ -528,7 +535,7 @@ TEST_F(Striping, WordsOfStrangersAreNotHeard)
 			stranger.window
 				->send({node_b, two.ends_b[1].window->number()},
 				       word, pavo::message_kind::striped)
-				.ok());
+				.has_value());
 	ASSERT_TRUE(eventually([&] { return frames.by() >= 40; }));
 	two.memory_a.fill(1);
 	two.begin(true, 1);

@@ -420,7 +420,8 @@ private:
 
 		do
 			told = window_->commit(piece.slot, piece.length);
-		while (told == std::errc::device_or_resource_busy);
+		while (told ==
+		       pavo::Unexpected(std::errc::device_or_resource_busy));
 		told.value();
 	}
 

@@ -98,7 +98,7 @@ void say(pavo::Rdma &rdma, pavo::WindowAddress to, const T &what)
 	auto sent = rdma.send(to, std::as_bytes(std::span(&what, 1)));
 
 	/* A message that was not sent is as good as lost. */
-	if (sent != std::errc::no_buffer_space)
+	if (sent != pavo::Unexpected(std::errc::no_buffer_space))
 		examples::must(sent, "message");
 }
 

@@ -198,7 +198,7 @@ pavo::Job reserve_or_join(const pavo::Device &device, uint32_t id, uint64_t key)
 {
 	auto reserved = pavo::Job::reserve(device, id, key);
 
-	if (reserved == std::errc::file_exists)
+	if (reserved == pavo::Unexpected(std::errc::file_exists))
 		return pavo::Job::join(device, id, key).value();
 	return std::move(reserved).value();
 }

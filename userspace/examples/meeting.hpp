@@ -85,7 +85,7 @@ private:
  */
 template <class T> T must(pavo::Result<T> result, const char *what)
 {
-	if (!result.ok())
+	if (!result)
 		throw std::system_error(result.error().code(), what);
 	return std::move(result).value();
 }

@@ -165,7 +165,7 @@ void pavo_job_close(pavo_job *job)
 int pavo_job_info_of(const pavo_job *job, pavo_job_info *info)
 {
 	auto asked = job->job.info();
-	int error = -asked.error().number();
+	int error = -asked.error_or({}).number();
 
 	*info = pavo::to_abi(std::move(asked).value_or({}));
 	return error;
@@ -366,8 +366,8 @@ int pavo_striped_add(pavo_striped *striped, pavo_window *window,
 {
 	auto added = striped->striped.add(window->window, {rcxts, n});
 
-	return added.ok() ? int(striped->striped.lanes()) - 1 :
-			    status_of(added);
+	return added.has_value() ? int(striped->striped.lanes()) - 1 :
+				   status_of(added);
 }
 
 int pavo_striped_connect(pavo_striped *striped, int lane, uint16_t node,

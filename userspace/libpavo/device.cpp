@@ -106,8 +106,8 @@ void File::poll() const noexcept
 Result<void> File::poll(std::chrono::microseconds idle) const noexcept
 {
 	if (idle.count() < 0 || idle.count() > UINT32_MAX)
-		return Error(EINVAL);
-	return Error(worker_->set(number_, uint32_t(idle.count())));
+		return Unexpected(EINVAL);
+	return to_result(Error(worker_->set(number_, uint32_t(idle.count()))));
 }
 
 Device::Device(const std::string &name, std::shared_ptr<const File> file)

@@ -139,7 +139,7 @@ Result<JobInfo> Job::info() const noexcept
 			  .run(fd());
 
 	if (err)
-		return Error(err);
+		return Unexpected(err);
 	return from_abi(info);
 }
 
@@ -154,7 +154,7 @@ Result<PvoResult> Job::check(Pvo pvo, uint64_t length) const noexcept
 			  .run(fd());
 
 	if (err)
-		return Error(err);
+		return Unexpected(err);
 	return PvoResult(result);
 }
 

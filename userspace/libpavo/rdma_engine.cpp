@@ -356,7 +356,7 @@ void RdmaEngine::finish(const Shared &operation)
 	operations_--;
 	ended_++;
 	if (operation->done)
-		operation->done(Error(operation->error));
+		operation->done(to_result(operation->error));
 }
 
 void RdmaEngine::piece_over(size_t number, std::error_code error,

@@ -475,7 +475,7 @@ size_t StripedEngine::call_ended()
 		ended_.pop_front();
 		operations_--;
 		if (operation->done)
-			operation->done(Error(operation->error));
+			operation->done(to_result(operation->error));
 	}
 	return calls;
 }
