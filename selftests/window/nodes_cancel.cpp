@@ -108,7 +108,7 @@ private:
 
 	void be_put(size_t i, uint32_t number)
 	{
-		examples::Meeting &meeting = asked_.meetings[i];
+		nodes::Meeting &meeting = asked_.meetings[i];
 		Sink &sink = sinks_[i];
 
 		sink.clear();
@@ -123,7 +123,7 @@ private:
 
 	void be_got(size_t i, uint32_t number)
 	{
-		examples::Meeting &meeting = asked_.meetings[i];
+		nodes::Meeting &meeting = asked_.meetings[i];
 
 		fill(asked_.part(i), client(i), number);
 		meeting.exchange('g');

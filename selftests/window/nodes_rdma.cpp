@@ -194,7 +194,7 @@ public:
 		rdma_.on_feed([](const RdmaAsked &asked) {
 			return filler(asked.from.node, asked.tag);
 		});
-		for (examples::Meeting &meeting : server_.meetings) {
+		for (nodes::Meeting &meeting : server_.meetings) {
 			prepare(meeting.other());
 			exchange_cards(meeting);
 		}
@@ -210,7 +210,7 @@ public:
 			       arrived_.size() == expected();
 		});
 		must(recoveries_.over(), "a recovery did not take place");
-		for (examples::Meeting &meeting : server_.meetings)
+		for (nodes::Meeting &meeting : server_.meetings)
 			must_be_in_order(meeting.other());
 		server_.together();
 	}
@@ -222,7 +222,7 @@ private:
 						  part_size());
 	}
 
-	void exchange_cards(examples::Meeting &meeting)
+	void exchange_cards(nodes::Meeting &meeting)
 	{
 		RdmaCard card{{},
 			      mapping_.pvo() +

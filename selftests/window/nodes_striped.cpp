@@ -35,7 +35,7 @@ constexpr pavo::StripedOptions striped_options(unsigned attempts = 200)
 }
 
 /* An adapter, with a window of the job, and memory that others have, too. */
-struct Lane : examples::Node {
+struct Lane : nodes::Node {
 	Lane(const std::string &name, uint16_t number,
 	     std::span<std::byte> memory)
 		: Node(name, job_id, job_key, number),
@@ -48,7 +48,7 @@ struct Lane : examples::Node {
 
 /* One end: lanes by all adapters to the other machine, and memory. */
 struct End {
-	End(const Arguments &arguments, examples::Meeting &with,
+	End(const Arguments &arguments, nodes::Meeting &with,
 	    const pavo::StripedOptions &options = striped_options())
 		: meeting(with), memory(message_size), striped(options)
 	{
@@ -74,7 +74,7 @@ struct End {
 		     "the other end's lane");
 	}
 
-	examples::Meeting &meeting;
+	nodes::Meeting &meeting;
 	std::vector<std::byte> memory;
 	std::vector<std::unique_ptr<Lane>> lanes;
 	pavo::Striped striped;
@@ -127,7 +127,7 @@ void serve(const Arguments &arguments, bool lost)
 	Visitors visitors(arguments.clients);
 	std::vector<std::unique_ptr<End>> ends;
 
-	for (examples::Meeting &meeting : visitors.meetings)
+	for (nodes::Meeting &meeting : visitors.meetings)
 		ends.push_back(std::make_unique<End>(arguments, meeting));
 	visitors.together();
 	serve_all(visitors, ends);
@@ -177,7 +177,7 @@ void put_and_get(End &end, const std::function<void()> &middle, bool lost)
 void lose_a_lane(const Arguments &arguments, const std::string &command,
 		 std::errc why, const pavo::StripedOptions &options)
 {
-	examples::Meeting meeting = visit(arguments);
+	nodes::Meeting meeting = visit(arguments);
 	End end(arguments, meeting, options);
 
 	put_and_get(
@@ -218,7 +218,7 @@ void serve_striped_recoveries(const Arguments &arguments)
 
 void ask_striped_recoveries(const Arguments &arguments)
 {
-	examples::Meeting meeting = visit(arguments);
+	nodes::Meeting meeting = visit(arguments);
 	End end(arguments, meeting);
 
 	put_and_get(

@@ -24,7 +24,7 @@ constexpr size_t heap = 1000;
 using Rcxts = std::array<uint32_t, used>;
 
 /* Root reads the same of it as the process does. */
-void must_agree(const examples::Node &node)
+void must_agree(const nodes::Node &node)
 {
 	const pavo::Device &device = node.device;
 
@@ -40,7 +40,7 @@ void must_agree(const examples::Node &node)
  * A message each way, and again what was lost: the tables of both ends count it, and have
  * the key of the job that packets show. One other end after the other.
  */
-void talk(examples::Node &node, examples::Meeting &meeting, uint32_t window)
+void talk(nodes::Node &node, nodes::Meeting &meeting, uint32_t window)
 {
 	meeting.exchange('g');
 	const pavo::Lmt before = node.window.lmt().value();
@@ -69,7 +69,7 @@ void talk(examples::Node &node, examples::Meeting &meeting, uint32_t window)
 }
 
 /* Every field that this end decides about. */
-void must_have(const examples::Node &node, uint16_t number, size_t rcxts)
+void must_have(const nodes::Node &node, uint16_t number, size_t rcxts)
 {
 	const pavo::Lmt lmt = node.window.lmt().value();
 

@@ -298,7 +298,7 @@ void suffer_violations(const Arguments &arguments)
 					  {});
 		return asked.all_wait();
 	});
-	for (examples::Meeting &meeting : asked.meetings)
+	for (nodes::Meeting &meeting : asked.meetings)
 		meeting.exchange('e');
 	must(window.lmt().value().state == pavo::WindowState::valid &&
 		     !window.lmt().value().recv_count,

@@ -99,7 +99,7 @@ private:
 	/* Messages to the window that client @i says, until that is as it should be. */
 	void poke(size_t i)
 	{
-		examples::Meeting &meeting = asked.meetings[i];
+		nodes::Meeting &meeting = asked.meetings[i];
 		uint32_t window = meeting.exchange(uint32_t(0));
 
 		until("a window to be poked", [&] {

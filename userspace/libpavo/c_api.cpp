@@ -8,7 +8,6 @@
 
 #include "abi.hpp"
 #include "c_objects.hpp"
-#include "job_open.hpp"
 
 using pavo::c::object_of;
 using pavo::c::status;
@@ -138,11 +137,7 @@ int pavo_device_poll(pavo_device *device, uint32_t idle)
 
 pavo_job *pavo_job_open(pavo_device *device, uint32_t id, uint64_t key)
 {
-	const pavo::Device &own = device->device;
-
-	return object_of<pavo_job>(pavo::reserve_or_join(
-		[&] { return pavo::Job::reserve(own, id, key); },
-		[&] { return pavo::Job::join(own, id, key); }));
+	return object_of<pavo_job>(pavo::Job::open(device->device, id, key));
 }
 
 pavo_job *pavo_job_reserve(pavo_device *device, uint32_t id, uint64_t key,

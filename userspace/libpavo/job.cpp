@@ -7,6 +7,7 @@
 #include "abi.hpp"
 #include "command.hpp"
 #include "error.hpp"
+#include "job_open.hpp"
 #include "mapping.hpp"
 
 namespace pavo {
@@ -108,6 +109,12 @@ Result<Job> Job::join(const Device &device, uint32_t id, uint64_t key) noexcept
 						     .key = key,
 						     .limit = 0}));
 	});
+}
+
+Result<Job> Job::open(const Device &device, uint32_t id, uint64_t key) noexcept
+{
+	return reserve_or_join([&] { return reserve(device, id, key); },
+			       [&] { return join(device, id, key); });
 }
 
 Job::~Job()

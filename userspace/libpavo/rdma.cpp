@@ -189,6 +189,11 @@ Result<Rdma::Peer> Rdma::add(const RdmaPeer &peer) noexcept
 	});
 }
 
+WindowAddress Rdma::address(Peer peer) const noexcept
+{
+	return engine_->address(peer);
+}
+
 Result<void> Rdma::begin(Direction direction, Peer peer, const RdmaMove &move,
 			 Done done)
 {
@@ -441,6 +446,17 @@ Result<size_t> Rdma::progress()
 	frames += engine_->look(now);
 	note(window_->start());
 	return all.transform([&] { return frames; });
+}
+
+Result<void> Rdma::wait(const Completion &completion)
+{
+	while (!completion.over()) {
+		if (!pending())
+			return Unexpected(std::errc::invalid_argument);
+		/* Of an error from which it cannot go on the operation ends with it. */
+		(void)progress();
+	}
+	return completion.result();
 }
 
 size_t Rdma::pending() const

@@ -101,6 +101,12 @@ public:
 	void stop();
 
 	size_t pending() const { return operations_; }
+	/** Of the window of a peer; all 0: there is no such peer. */
+	WindowAddress address(size_t peer) const noexcept
+	{
+		return peer < peers_.size() ? peers_[peer].address :
+					      WindowAddress();
+	}
 	Clock::time_point due() const;
 	uint64_t repeated() const { return repeated_; }
 

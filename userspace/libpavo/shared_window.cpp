@@ -54,7 +54,7 @@ pavo_frame_hdr *frame_at(std::byte *fifo, uint32_t slot)
 } // namespace
 
 SharedWindow::SharedWindow(const Job &job, const WindowOptions &options)
-	: file_(job.file()), node_(options.node),
+	: file_(job.file()), node_(options.node), gid_index_(options.gid_index),
 	  send_frames_(options.send_frames), recv_frames_(options.recv_frames)
 {
 	Command command(PAVO_OBJECT_WINDOW, PAVO_METHOD_WINDOW_OPEN);

@@ -90,6 +90,11 @@ WindowAddress Window::address() const
 	return {shared_->node(), number()};
 }
 
+Result<Gid> Window::gid() const noexcept
+{
+	return shared_->gid();
+}
+
 size_t Window::max_payload() const
 {
 	return shared_->max_payload();

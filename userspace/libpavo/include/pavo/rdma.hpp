@@ -125,6 +125,8 @@ public:
 				 const RdmaOptions &options = {}) noexcept;
 	/** Operations that are not over are cancelled; their Done is not called. */
 	~Rdma();
+	/** The window that it works by. */
+	Window &window() const noexcept { return *window_; }
 	/** Not while a Transfer of it is awaited. */
 	Rdma(Rdma &&from) noexcept;
 	Rdma &operator=(Rdma &&) = delete;
@@ -139,6 +141,8 @@ public:
 	 * Rcxts::take().
 	 */
 	Result<Peer> add(const RdmaPeer &peer) noexcept;
+	/** Address of the window of a peer; all 0 where there is no such peer. */
+	WindowAddress address(Peer peer) const noexcept;
 
 	/**
 	 * Bytes from here to there, and from there to here. @done is called in
@@ -198,6 +202,11 @@ public:
 	 * whom it is enough how operations end need not look at the Result.
 	 */
 	Result<size_t> progress();
+	/**
+	 * Calls progress() until the operation of @completion is over. Return: how it ended. Fails
+	 * with EINVAL: nothing is pending, so that it will never be over. Throws as progress().
+	 */
+	Result<void> wait(const Completion &completion);
 	/** Operations that are not over. */
 	size_t pending() const;
 	/** When progress() is due though nothing comes; max(): never. */

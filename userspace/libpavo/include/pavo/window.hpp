@@ -6,7 +6,6 @@
 #ifndef PAVO_WINDOW_HPP
 #define PAVO_WINDOW_HPP
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -21,9 +20,6 @@
 namespace pavo {
 
 class SharedWindow;
-
-/** A GID: an IPv6 address, or one of IPv4 as ::ffff:a.b.c.d. */
-using Gid = std::array<uint8_t, 16>;
 
 struct WindowOptions {
 	/** Number of this machine in the job. */
@@ -149,6 +145,11 @@ public:
 	uint32_t number() const;
 	/** The address that other windows of the job send to. */
 	WindowAddress address() const;
+	/**
+	 * The address of the adapter that its packets come from, which set_node() of others takes:
+	 * entry WindowOptions::gid_index of the GID table. Fails as Device::gid().
+	 */
+	Result<Gid> gid() const noexcept;
 	/** Bytes of a message; the interface's MTU decides, up to 2032. */
 	size_t max_payload() const;
 
