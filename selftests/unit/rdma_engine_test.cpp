@@ -113,14 +113,14 @@ TEST(RdmaEngine, ManyAtATime)
 	}
 }
 
-/* An attempt that takes longer than patience lasts is waited for, not begun again. */
+/* An attempt that takes longer than timeout lasts is waited for, not begun again. */
 TEST(RdmaEngine, SlowIsNotLost)
 {
 	for (bool write : {true, false}) {
 		Bench bench(5, 4000, 40);
 		std::optional<Result<void>> result;
 
-		/* 40 packets at 2 ms, where patience is 8 ms at most. */
+		/* 40 packets at 2 ms, where timeout is 8 ms at most. */
 		bench.world.slowness = 200;
 		fill(bench.world.a.memory, 0, 4000, 1);
 		fill(bench.world.b.memory, 0, 4000, 2);

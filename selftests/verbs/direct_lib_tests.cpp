@@ -32,12 +32,12 @@ DirectWindow open_window(Env &env, const pavo::DirectOptions &options = {})
 	return std::move(window).value();
 }
 
-ArmOptions waiting(NoBuffer no_buffer, std::chrono::milliseconds patience)
+ArmOptions waiting(NoBuffer no_buffer, std::chrono::milliseconds timeout)
 {
 	return {.direction = Direction::write,
 		.no_buffer = no_buffer,
 		.whole = false,
-		.patience = patience};
+		.timeout = timeout};
 }
 
 ArmOptions reading(bool whole)
@@ -45,7 +45,7 @@ ArmOptions reading(bool whole)
 	return {.direction = Direction::read,
 		.no_buffer = NoBuffer::fail,
 		.whole = whole,
-		.patience = pavo::for_ever};
+		.timeout = pavo::for_ever};
 }
 
 /* Bytes of a pattern, as the class takes them. */
@@ -207,7 +207,7 @@ PV_TEST_LOCAL("direct.lib_pool",
 		std::jthread waiter([&] {
 			armed = window.arm(1, 10,
 					   waiting(NoBuffer::wait,
-						   env.patience()))
+						   env.timeout()))
 					.has_value();
 		});
 

@@ -346,7 +346,7 @@ PV_TEST_LOCAL("direct.crowd",
 						     pavo::Direction::write,
 				 .no_buffer = pavo::NoBuffer::wait,
 				 .whole = false,
-				 .patience = std::chrono::seconds(20)});
+				 .timeout = std::chrono::seconds(20)});
 
 			if (!armed.has_value()) {
 				bad++;

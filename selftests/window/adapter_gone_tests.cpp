@@ -22,11 +22,11 @@ constexpr size_t mapped_size = 1 << 16;
 
 /* Of an operation to no peer: some milliseconds until it is given up. */
 const pavo::RdmaOptions hasty_options{
-	.patience = std::chrono::microseconds(2000),
-	.most_patience = std::chrono::microseconds(2000),
+	.timeout = std::chrono::microseconds(2000),
+	.max_timeout = std::chrono::microseconds(2000),
 	.attempts = 6};
-const pavo_rdma_options hasty_in_c{.patience = 2000,
-				   .most_patience = 2000,
+const pavo_rdma_options hasty_in_c{.timeout = 2000,
+				   .max_timeout = 2000,
 				   .attempts = 6,
 				   .piece = 0,
 				   .half_piece = 0};

@@ -73,7 +73,7 @@ TEST(Network, PutsAndGetsOfBothSidesOnce)
 			<< n;
 	}
 	if (getenv("PAVO_LOSSY")) {
-		EXPECT_GT(both.rdma_a.repeated() + both.rdma_b.repeated(), 0u);
+		EXPECT_GT(both.rdma_a.retries() + both.rdma_b.retries(), 0u);
 	}
 }
 
@@ -105,7 +105,7 @@ TEST(Network, LongOnesComeInTheEnd)
 		EXPECT_EQ(both.lengths[5], 1u << 20);
 		EXPECT_TRUE(equal(both.memory_a, 0, both.memory_b, 0, 1 << 20));
 		if (getenv("PAVO_LOSSY")) {
-			EXPECT_GT(both.rdma_a.repeated(), 0u);
+			EXPECT_GT(both.rdma_a.retries(), 0u);
 		}
 	}
 }
@@ -184,7 +184,7 @@ TEST(ExactlyOnce, WrongMemoryHereEndsTheWindow)
 TEST(ExactlyOnce, NobodyThereTimesOut)
 {
 	Both both(2,
-		  {.patience = std::chrono::microseconds(500), .attempts = 5});
+		  {.timeout = std::chrono::microseconds(500), .attempts = 5});
 	pavo::Result<void> result;
 
 	/* A window that there is not. */
@@ -199,7 +199,7 @@ TEST(ExactlyOnce, NobodyThereTimesOut)
 			      });
 	ASSERT_TRUE(both.run());
 	EXPECT_EQ(result, pavo::Unexpected(std::errc::timed_out));
-	EXPECT_EQ(both.rdma_a.repeated(), 4u);
+	EXPECT_EQ(both.rdma_a.retries(), 4u);
 }
 
 Task there_and_back(Both &both, std::optional<pavo::Result<void>> &result)

@@ -253,7 +253,7 @@ struct FailoverLoad {
 /* The libraries at both ends take new contexts, and every operation happens once. */
 TEST(Failover, OperationsGoOnAfterRecoveries)
 {
-	Both both(4, {.patience = std::chrono::milliseconds(5),
+	Both both(4, {.timeout = std::chrono::milliseconds(5),
 		      .piece = 20'000,
 		      .half_piece = 8'000});
 	FailoverLoad load(both);
@@ -278,7 +278,7 @@ TEST(Failover, OperationsGoOnAfterRecoveries)
 TEST(Failover, RecoveriesComeFromAnotherThread)
 {
 	constexpr uint32_t wanted = 24;
-	Both both(4, {.patience = std::chrono::milliseconds(5),
+	Both both(4, {.timeout = std::chrono::milliseconds(5),
 		      .piece = 20'000,
 		      .half_piece = 8'000});
 	FailoverLoad load(both);

@@ -353,7 +353,7 @@ TEST(Half, AFullFifoForgetsNothing)
 	EXPECT_EQ(both.arrived_b[3], 1);
 	EXPECT_EQ(both.lengths[3], length);
 	EXPECT_TRUE(std::ranges::all_of(came, [](int n) { return n == 1; }));
-	EXPECT_GT(both.rdma_a.repeated(), 0u);
+	EXPECT_GT(both.rdma_a.retries(), 0u);
 }
 
 /* When the target's process is told of the whole, all its pieces are there. */
@@ -426,7 +426,7 @@ TEST(Half, RefusesWhatCannotBe)
 TEST(Half, NobodyFeeds)
 {
 	Both both(2,
-		  {.patience = std::chrono::microseconds(500), .attempts = 4});
+		  {.timeout = std::chrono::microseconds(500), .attempts = 4});
 	pavo::Result<void> result;
 
 	(void)both.rdma_a.get(both.b_of_a,

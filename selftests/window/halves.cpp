@@ -147,7 +147,7 @@ public:
 		together();
 	}
 
-	uint64_t repeated() const { return rdma_.repeated(); }
+	uint64_t repeated() const { return rdma_.retries(); }
 
 private:
 	void together()

@@ -38,8 +38,8 @@ constexpr unsigned recoveries = 3;
 
 /* Several pieces each, and no long waits for what was lost. */
 constexpr pavo::RdmaOptions rdma_options = {
-	.patience = std::chrono::milliseconds(10),
-	.most_patience = std::chrono::milliseconds(200),
+	.timeout = std::chrono::milliseconds(10),
+	.max_timeout = std::chrono::milliseconds(200),
 	.piece = 20'000,
 	.half_piece = 8'000};
 
@@ -334,7 +334,7 @@ public:
 		must_be_in_order();
 		together(client_.meeting);
 		printf("%llu attempts were repeated\n",
-		       static_cast<unsigned long long>(rdma_.repeated()));
+		       static_cast<unsigned long long>(rdma_.retries()));
 	}
 
 private:

@@ -29,8 +29,8 @@ constexpr uint32_t returned = 100;
 constexpr pavo::StripedOptions striped_options(unsigned attempts = 200)
 {
 	return {.chunk = 1 << 15,
-		.lane = {.patience = std::chrono::milliseconds(20),
-			 .most_patience = std::chrono::milliseconds(250),
+		.lane = {.timeout = std::chrono::milliseconds(20),
+			 .max_timeout = std::chrono::milliseconds(250),
 			 .attempts = attempts}};
 }
 
@@ -136,8 +136,8 @@ void serve(const Arguments &arguments, bool lost)
 
 		must(end->arrived == 1, "told of a message not once");
 		must_hold(end->memory, node, 1);
-		must(end->striped.lane(0).living &&
-			     end->striped.lane(1).living != lost,
+		must(end->striped.lane(0).alive &&
+			     end->striped.lane(1).alive != lost,
 		     "another lane has failed here");
 		fill(end->memory, returned + node, 2);
 	}
@@ -157,12 +157,12 @@ void put_and_get(End &end, const std::function<void()> &middle, bool lost)
 	/* It is a good lane, to begin with: a part of every message goes by it. */
 	fill(end.memory, end.meeting.node(), 3);
 	move(end, true, false, [] {});
-	must(end.striped.lane(1).living && end.striped.lane(1).chunks > 0,
+	must(end.striped.lane(1).alive && end.striped.lane(1).chunks > 0,
 	     "the lane has carried nothing");
 	fill(end.memory, end.meeting.node(), 1);
 	move(end, true, true, middle);
 	uint64_t chunks = end.striped.lane(1).chunks;
-	must(end.striped.lane(0).living && end.striped.lane(1).living != lost,
+	must(end.striped.lane(0).alive && end.striped.lane(1).alive != lost,
 	     "another lane has failed");
 	must_hold(end.memory, end.meeting.node(), 1);
 	together(end.meeting);
@@ -187,7 +187,7 @@ void lose_a_lane(const Arguments &arguments, const std::string &command,
 			     "the lane is not lost");
 		},
 		true);
-	must(end.striped.lane(1).why == why,
+	must(end.striped.lane(1).error == why,
 	     "the lane has failed by something else");
 }
 

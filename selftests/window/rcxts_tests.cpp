@@ -221,8 +221,8 @@ TEST(Rcxts, OperationsWaitForThem)
 	Ends ends;
 	pavo::Rdma here =
 		pavo::Rdma::open(ends.a,
-				 {.patience = std::chrono::milliseconds(2),
-				  .most_patience = std::chrono::milliseconds(4),
+				 {.timeout = std::chrono::milliseconds(2),
+				  .max_timeout = std::chrono::milliseconds(4),
 				  .attempts = 5})
 			.value();
 	pavo::Rdma there = pavo::Rdma::open(ends.b).value();

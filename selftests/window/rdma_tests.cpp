@@ -351,10 +351,10 @@ TEST(Network, RdmaDoesNotCareForOrder)
 			ASSERT_TRUE(state == pavo::FrameState::sent ||
 				    state == pavo::FrameState::not_sent)
 				<< uint32_t(state);
-			auto patience = std::chrono::steady_clock::now() +
-					std::chrono::milliseconds(100);
+			auto timeout = std::chrono::steady_clock::now() +
+				       std::chrono::milliseconds(100);
 			while (!here &&
-			       std::chrono::steady_clock::now() < patience) {
+			       std::chrono::steady_clock::now() < timeout) {
 				ends.a.receive([&](const Message &message) {
 					auto done = message.done();
 					here |= done.tid == tid;

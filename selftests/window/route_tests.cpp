@@ -257,7 +257,7 @@ TEST(Routes, OneOfTwoAddressesIsUnreachable)
 		ends.move(true, 2 * round + 1);
 		ends.move(false, 2 * round + 2);
 	}
-	EXPECT_GT(ends.rdma_a.repeated(), 0u);
+	EXPECT_GT(ends.rdma_a.retries(), 0u);
 }
 
 TEST(Routes, ThereAreSoMany)

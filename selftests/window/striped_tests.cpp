@@ -209,7 +209,7 @@ TEST_F(Striping, AMessageByBothLanes)
 		for (size_t i = 0; i < 2; i++) {
 			pavo::StripedLane lane = end->lane(i);
 
-			EXPECT_TRUE(lane.living);
+			EXPECT_TRUE(lane.alive);
 			EXPECT_GT(lane.chunks, 10u) << "of 256";
 			EXPECT_EQ(lane.bytes, lane.chunks * chunk);
 		}
@@ -295,10 +295,10 @@ TEST_F(Striping, ALinkGoesDownInTheMiddle)
 		wire("down");
 		ASSERT_TRUE(two.run());
 		two.expect_good(7, 1);
-		EXPECT_FALSE(two.a.lane(1).living);
-		EXPECT_EQ(two.a.lane(1).why, std::errc::timed_out);
-		EXPECT_EQ(two.b.lane(1).why, std::errc::connection_aborted);
-		EXPECT_TRUE(two.a.lane(0).living);
+		EXPECT_FALSE(two.a.lane(1).alive);
+		EXPECT_EQ(two.a.lane(1).error, std::errc::timed_out);
+		EXPECT_EQ(two.b.lane(1).error, std::errc::connection_aborted);
+		EXPECT_TRUE(two.a.lane(0).alive);
 		/* Its owner writes to it; the link comes back. */
 		two.memory_a.fill(3);
 		two.memory_b.fill(4);
@@ -331,7 +331,7 @@ TEST_F(Striping, LatePacketsAreNobodys)
 	two.begin(true, 1);
 	ASSERT_TRUE(two.run());
 	two.expect_good(1, 1);
-	EXPECT_FALSE(two.a.lane(1).living);
+	EXPECT_FALSE(two.a.lane(1).alive);
 	two.memory_b.fill(5);
 	ASSERT_GT(sent.by(), 100u);
 	ASSERT_TRUE(eventually([&] { return dropped.by() >= sent.by(); }));
@@ -352,10 +352,10 @@ TEST_F(Striping, AnAdapterIsTakenAwayInTheMiddle)
 			wire(std::string("delete ") + gone);
 			ASSERT_TRUE(two.run()) << gone;
 			two.expect_good(7, 1);
-			EXPECT_FALSE(two.a.lane(1).living);
-			EXPECT_FALSE(two.b.lane(1).living);
+			EXPECT_FALSE(two.a.lane(1).alive);
+			EXPECT_FALSE(two.b.lane(1).alive);
 			if (gone[1] == 'c') {
-				EXPECT_EQ(two.a.lane(1).why,
+				EXPECT_EQ(two.a.lane(1).error,
 					  std::errc::io_error);
 			}
 			/* And what begins after that. */
@@ -401,7 +401,7 @@ TEST_F(Striping, AdaptersRecoverInTheMiddle)
 		EXPECT_EQ(chunks(), all) << "each once";
 		for (Striped *end : {&two.a, &two.b})
 			for (size_t i = 0; i < 2; i++)
-				EXPECT_TRUE(end->lane(i).living) << i;
+				EXPECT_TRUE(end->lane(i).alive) << i;
 		for (auto *ends : {&two.ends_a, &two.ends_b})
 			for (LaneEnd &end : *ends)
 				EXPECT_EQ(end.window->lmt().value().rcxts_owned,
@@ -485,12 +485,12 @@ TEST_F(Striping, RefusesWhatCannotBe)
 		  pavo::Unexpected(std::errc::invalid_argument));
 	EXPECT_EQ(other.connect(0, {{1, 1}, {1}}),
 		  pavo::Unexpected(std::errc::invalid_argument));
-	EXPECT_EQ(other.lane(0).why, std::errc::invalid_argument);
+	EXPECT_EQ(other.lane(0).error, std::errc::invalid_argument);
 	must(other.add(*end.window, lent));
 	EXPECT_EQ(other.connect(0, {{1, 1}, {}}),
 		  pavo::Unexpected(std::errc::invalid_argument));
-	EXPECT_FALSE(other.lane(0).living);
-	EXPECT_FALSE(other.lane(0).why);
+	EXPECT_FALSE(other.lane(0).alive);
+	EXPECT_FALSE(other.lane(0).error);
 	/* There is no peer. */
 	std::optional<pavo::Result<void>> result;
 	(void)other.put({.local = {}, .remote = {}, .length = 10},
@@ -507,8 +507,8 @@ TEST_F(Striping, RefusesWhatCannotBe)
 		[&](const pavo::Result<void> &how) { result = how; });
 	ASSERT_TRUE(two.run());
 	EXPECT_EQ(*result, pavo::Unexpected(std::errc::bad_address));
-	EXPECT_TRUE(two.a.lane(0).living);
-	EXPECT_TRUE(two.a.lane(1).living);
+	EXPECT_TRUE(two.a.lane(0).alive);
+	EXPECT_TRUE(two.a.lane(1).alive);
 	two.memory_a.fill(1);
 	two.begin(true, 1);
 	ASSERT_TRUE(two.run());
@@ -541,7 +541,7 @@ TEST_F(Striping, WordsOfStrangersAreNotHeard)
 	two.begin(true, 1);
 	ASSERT_TRUE(two.run());
 	two.expect_good(1, 1);
-	EXPECT_TRUE(two.b.lane(1).living);
+	EXPECT_TRUE(two.b.lane(1).alive);
 	EXPECT_GT(two.a.lane(1).chunks, 0u);
 }
 

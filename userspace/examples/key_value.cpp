@@ -33,7 +33,7 @@ using Clock = std::chrono::steady_clock;
 constexpr uint32_t job_id = 1003;
 constexpr uint64_t key = 0x6b65792076616c75;
 constexpr size_t buckets = 4096;
-constexpr auto patience = std::chrono::milliseconds(50);
+constexpr auto answer_timeout = std::chrono::milliseconds(50);
 
 /* Text that ends with a 0. */
 template <size_t Size> struct Text {
@@ -135,7 +135,7 @@ public:
 		while (ended_.size() < clients)
 			(void)rdma_.progress();
 		/* Until the last answer has come, or the client has stopped waiting for it. */
-		for (auto until = Clock::now() + 10 * patience;
+		for (auto until = Clock::now() + 10 * answer_timeout;
 		     Clock::now() < until;)
 			(void)rdma_.progress();
 	}
@@ -223,12 +223,12 @@ public:
 private:
 	Answer ask(const Request &request)
 	{
-		auto asked = Clock::now() - patience;
+		auto asked = Clock::now() - answer_timeout;
 
 		for (answer_ = {};
 		     !answer_ || answer_->number != request.number;
 		     (void)rdma_.progress())
-			if (Clock::now() - asked >= patience) {
+			if (Clock::now() - asked >= answer_timeout) {
 				say(rdma_, rdma_.address(server_), request);
 				asked = Clock::now();
 			}

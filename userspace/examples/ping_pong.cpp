@@ -26,7 +26,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr uint32_t job_id = 1002;
 constexpr uint64_t key = 0x70696e67706f6e67;
-constexpr auto patience = std::chrono::milliseconds(50);
+constexpr auto answer_timeout = std::chrono::milliseconds(50);
 
 struct End {
 	/* @group: of two */
@@ -85,7 +85,7 @@ void answer(End &end)
 			last = std::max(last, *number);
 		}
 	/* Until the last answer has arrived. */
-	auto until = Clock::now() + 10 * patience;
+	auto until = Clock::now() + 10 * answer_timeout;
 	while (Clock::now() < until)
 		if (auto number = end.heard())
 			end.say(*number);
@@ -100,7 +100,7 @@ void ask(End &end)
 		auto begin = Clock::now(), asked = begin;
 
 		for (end.say(n); end.heard() != n;)
-			if (Clock::now() - asked > patience) {
+			if (Clock::now() - asked > answer_timeout) {
 				end.say(n);
 				asked = Clock::now();
 				repeated++;

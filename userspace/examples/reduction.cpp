@@ -227,7 +227,7 @@ bool contribute(pavo::Group &group, const std::string &device)
 	printf("put %u vectors, got the results of %u nodes; %llu attempts were "
 	       "repeated\n",
 	       vectors, group.size(),
-	       static_cast<unsigned long long>(end.rdma.repeated()));
+	       static_cast<unsigned long long>(end.rdma.retries()));
 	return all_right(group.size(), end.memory.data());
 }
 

@@ -162,9 +162,9 @@ void send(End &end, const std::vector<std::string> &adapters)
 		printf("%s: %llu bytes, %.1f MB/s", adapters[i].c_str(),
 		       static_cast<unsigned long long>(lane.bytes),
 		       double(lane.bytes) / time.count() / 1e6);
-		if (!lane.living)
+		if (!lane.alive)
 			printf(", then it was given up: %s",
-			       lane.why.message().c_str());
+			       lane.error.message().c_str());
 		puts("");
 	}
 	end.tell(char(moved.result().has_value()));

@@ -32,8 +32,8 @@ template <class T> void set(T &option, uint32_t value)
 
 pavo::RdmaOptions with(pavo::RdmaOptions all, const pavo_rdma_options &options)
 {
-	set(all.patience, options.patience);
-	set(all.most_patience, options.most_patience);
+	set(all.timeout, options.timeout);
+	set(all.max_timeout, options.max_timeout);
 	set(all.attempts, options.attempts);
 	set(all.piece, options.piece);
 	set(all.half_piece, options.half_piece);
@@ -45,8 +45,8 @@ pavo::StripedOptions with(pavo::StripedOptions all,
 {
 	set(all.chunk, options.chunk);
 	all.lane = with(all.lane, options.lane);
-	set(all.patience, options.patience);
-	set(all.most_patience, options.most_patience);
+	set(all.timeout, options.timeout);
+	set(all.max_timeout, options.max_timeout);
 	set(all.attempts, options.attempts);
 	return all;
 }
@@ -303,9 +303,9 @@ int64_t pavo_rdma_due(const pavo_rdma *rdma)
 	return microseconds_until(rdma->rdma.due());
 }
 
-uint64_t pavo_rdma_repeated(const pavo_rdma *rdma)
+uint64_t pavo_rdma_retries(const pavo_rdma *rdma)
 {
-	return rdma->rdma.repeated();
+	return rdma->rdma.retries();
 }
 
 void pavo_rdma_on_control(pavo_rdma *rdma, uint8_t kind,
@@ -413,8 +413,8 @@ int pavo_striped_lane_of(const pavo_striped *striped, int number,
 
 	if (size_t(number) >= striped->striped.lanes())
 		return -EINVAL;
-	*lane = {.living = all.living,
-		 .why = -all.why.number(),
+	*lane = {.alive = all.alive,
+		 .error = -all.error.number(),
 		 .chunks = all.chunks,
 		 .bytes = all.bytes};
 	return 0;

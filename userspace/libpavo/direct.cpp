@@ -28,12 +28,12 @@ using std::chrono::milliseconds;
 
 static_assert(int(Direction::write) == 0 && int(Direction::read) == 1);
 
-/* Time that is left of a patience. */
+/* Time that is left of a timeout. */
 class Deadline {
 public:
-	explicit Deadline(milliseconds patience)
-		: endless_(patience < milliseconds(0)),
-		  end_(Clock::now() + (endless_ ? milliseconds(0) : patience))
+	explicit Deadline(milliseconds timeout)
+		: endless_(timeout < milliseconds(0)),
+		  end_(Clock::now() + (endless_ ? milliseconds(0) : timeout))
 	{
 	}
 
@@ -283,7 +283,7 @@ int DirectWindow::try_arm(uint32_t range, uint32_t total,
 Result<Armed> DirectWindow::arm(uint32_t range, uint32_t total,
 				const ArmOptions &options) noexcept
 {
-	const Deadline deadline(options.patience);
+	const Deadline deadline(options.timeout);
 	uint32_t flags = flags_of(options);
 	int err = try_arm(range, total, flags);
 
@@ -326,9 +326,9 @@ Result<void> DirectWindow::write(uint32_t range, uint32_t offset,
 }
 
 Result<void> DirectWindow::wait_readable(uint32_t range,
-					 milliseconds patience) noexcept
+					 milliseconds timeout) noexcept
 {
-	const Deadline deadline(patience);
+	const Deadline deadline(timeout);
 
 	if (range >= ranges())
 		return Unexpected(EINVAL);
@@ -352,9 +352,9 @@ Result<void> DirectWindow::wait_readable(uint32_t range,
 
 Result<size_t> DirectWindow::read(uint32_t range, uint32_t offset,
 				  std::span<std::byte> bytes,
-				  milliseconds patience) noexcept
+				  milliseconds timeout) noexcept
 {
-	const Deadline deadline(patience);
+	const Deadline deadline(timeout);
 
 	if (range >= ranges())
 		return Unexpected(EINVAL);
@@ -390,7 +390,7 @@ Result<void> DirectWindow::count(uint32_t range, uint32_t bytes) noexcept
 	do
 		err = command.run(context_->cmd_fd);
 	while (err == EINTR);
-	return Unexpected(err);
+	return to_result(Error(err));
 }
 
 Result<void> DirectWindow::disarm(uint32_t range) noexcept

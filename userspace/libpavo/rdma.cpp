@@ -469,7 +469,7 @@ Rdma::Clock::time_point Rdma::due() const
 	return engine_->due();
 }
 
-uint64_t Rdma::repeated() const
+uint64_t Rdma::retries() const
 {
 	return engine_->repeated();
 }

@@ -172,7 +172,7 @@ private:
 			Clock::time_point now);
 	void look_at(size_t channel, Clock::time_point now);
 	void finish(const Shared &operation);
-	Clock::duration patience(const Channel &channel) const;
+	Clock::duration timeout(const Channel &channel) const;
 
 	RdmaPort &port_;
 	RdmaOptions options_;

@@ -28,9 +28,9 @@ class Striped;
 
 struct RdmaOptions {
 	/** How long an end may take before it is asked for again, at first. */
-	std::chrono::microseconds patience{20'000};
+	std::chrono::microseconds timeout{20'000};
 	/** That doubles from attempt to attempt, up to this. */
-	std::chrono::microseconds most_patience{1'000'000};
+	std::chrono::microseconds max_timeout{1'000'000};
 	/** Attempts before the operation fails with timed_out, up to 65535. */
 	unsigned attempts = 64;
 	/**
@@ -212,7 +212,7 @@ public:
 	/** When progress() is due though nothing comes; max(): never. */
 	Clock::time_point due() const;
 	/** Attempts that were made again, all together. */
-	uint64_t repeated() const;
+	uint64_t retries() const;
 
 private:
 	/** Its lanes have words of a kind of their own. */

@@ -101,13 +101,14 @@ private:
 /** An error on its way into a Result, or to compare one with; as std::unexpected<Error>. */
 class Unexpected {
 public:
-	/** @error: an Error, or what one is made of: an errno, a std::errc, a std::error_code */
+	/** @error: an Error that is one, or an errno, a std::errc, a std::error_code */
 	template <class E>
 	requires(std::constructible_from<Error, E> &&
 		 !std::same_as<std::remove_cvref_t<E>,
 			       Unexpected>) explicit Unexpected(E &&error) noexcept
 		: error_(std::forward<E>(error))
 	{
+		assert(error_);
 	}
 
 	const Error &error() const &noexcept { return error_; }

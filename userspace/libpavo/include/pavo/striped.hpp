@@ -33,16 +33,16 @@ struct StripedOptions {
 	 * attempts at one chunk: by these, when its end was not told for 10 s. Less is
 	 * sooner, but a lane that is only slow is gone, too.
 	 */
-	RdmaOptions lane{.patience = std::chrono::microseconds(20'000),
-			 .most_patience = std::chrono::microseconds(500'000),
+	RdmaOptions lane{.timeout = std::chrono::microseconds(20'000),
+			 .max_timeout = std::chrono::microseconds(500'000),
 			 .attempts = 24};
 	/**
 	 * How long the other end may take to answer when it is told something, at first
 	 * and at most, and how often it is told before operations that wait for an answer
 	 * fail with timed_out.
 	 */
-	std::chrono::microseconds patience{20'000};
-	std::chrono::microseconds most_patience{1'000'000};
+	std::chrono::microseconds timeout{20'000};
+	std::chrono::microseconds max_timeout{1'000'000};
 	unsigned attempts = 64;
 };
 
@@ -65,9 +65,9 @@ struct StripedArrival {
 /** How a lane does. */
 struct StripedLane {
 	/** It takes chunks. */
-	bool living = false;
+	bool alive = false;
 	/** Why it was given up; connection_aborted: the other end did. */
-	Error why;
+	Error error;
 	/** That were finished by it. */
 	uint64_t chunks = 0;
 	uint64_t bytes = 0;
