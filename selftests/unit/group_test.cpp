@@ -158,7 +158,7 @@ std::vector<Group> gathered(uint16_t size)
 	return groups;
 }
 
-/* What @call returns in each process, at the same time. */
+/* Results of @call in all processes, which make it at the same time. */
 template <class Call> auto each(std::vector<Group> &groups, Call &&call)
 {
 	using Returned = decltype(call(groups[0]));
@@ -315,8 +315,8 @@ TEST(Group, EndsToWaitForProcessesThatDoNotCome)
 	GroupOptions alone = options(free_port(), 3);
 
 	alone.timeout = 200ms;
-	auto nobody = join_as(1, alone).get();
-	ASSERT_EQ(nobody, Unexpected(ETIMEDOUT));
+	auto alone_there = join_as(1, alone).get();
+	ASSERT_EQ(alone_there, Unexpected(ETIMEDOUT));
 	alone.timeout = 1s;
 	auto first = join_as(0, alone);
 	alone.timeout = 2s;
@@ -383,7 +383,7 @@ TEST(Group, ExchangeHasADeadline)
 	EXPECT_EQ(two.barrier(), Unexpected(ECONNRESET));
 }
 
-/* What the program's function throws is the program's; the process is out of the group. */
+/* Exceptions of a progress function reach its program; the process is out of the group. */
 TEST(Group, LetsExceptionsThrough)
 {
 	std::vector<Group> groups = gathered(2);

@@ -102,7 +102,7 @@ bool all_right(uint16_t nodes, const std::byte *results)
 	return true;
 }
 
-/* What each program has: memory that it can use for RDMA, with rank 0 or with all others. */
+/* The objects of each program. RDMA goes between rank 0 and each other. */
 struct End {
 	/* Two contexts with each. */
 	End(pavo::Group &group, const std::string &name)

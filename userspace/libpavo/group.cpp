@@ -4,7 +4,7 @@
  * says Hello; rank 0 answers with a Welcome when all have come, or at once if it refuses. In an
  * exchange each sends its value to rank 0, which sends all of them back. Numbers are big-endian.
  *
- * Whatever connects to the port may send anything: rank 0 reads as many bytes as a Hello has, and
+ * A stranger that connects to the port may send anything: rank 0 reads as many bytes as a Hello has, and
  * nothing from a process that was refused. Lengths of values are compared with the own one
  * before they are read.
  */
@@ -29,7 +29,7 @@ constexpr uint64_t magic = 0x7061766f67727031; /* "pavogrp1" */
 constexpr uint32_t any_rank = ~0u;
 /* A connection that has not said Hello after that is closed. */
 constexpr std::chrono::seconds hello_time(5);
-/* Such connections at a time. The oldest is closed when another comes. */
+/* Most connections at a time that have not said it. The oldest is closed when another comes. */
 constexpr size_t max_strangers = 32;
 
 struct Hello {
@@ -414,7 +414,7 @@ Group::exchange_bytes(std::span<const std::byte> mine, const Progress &progress)
 			Error(ENOTCONN, "this process has left the group"));
 	if (mine.size() > max_value)
 		return Unexpected(Error(EMSGSIZE, "value for a group"));
-	/* Whatever ends this early, an exception of @progress too, ends the membership. */
+	/* An error, and an exception of @progress too, ends the membership. */
 	auto links = std::move(links_);
 	auto all = guarded([&]() -> Result<std::vector<std::byte>> {
 		const Patience patience = patience_of(

@@ -46,9 +46,9 @@ public:
 };
 
 /**
- * The word for the other end that all pieces of an operation are over, which each by
- * itself it was not told of. It is a piece for its FIFO, of one byte that means nothing;
- * its number says how long the operation was, and is above those of all other pieces.
+ * Final notification to the peer: all pieces of an operation are complete. It is a piece for the
+ * peer's FIFO, of one byte whose value is not used; its number says how long the operation was, and
+ * is above those of all other pieces.
  */
 struct RdmaTold {
 	static constexpr uint64_t numbers = 1ull << 63;

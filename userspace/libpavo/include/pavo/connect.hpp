@@ -48,9 +48,9 @@ Result<std::vector<WindowAddress>> connect(Group &group, Window &window);
 /**
  * The same for RDMA: also exchanges contexts.
  *
- * Return: the processes as peers, by rank. What is at this process's own rank is no peer, and
- * without a hub's part so are others: put() and get() to it fail with EINVAL. Fails also with
- * EINVAL: ConnectOptions::contexts; EMSGSIZE: it differs between processes; as Rdma::lend().
+ * Return: the processes as peers, by rank. put() and get() fail with EINVAL to this process's own
+ * rank, and to ranks that have only the hub in common with it. Fails also with EINVAL:
+ * ConnectOptions::contexts; EMSGSIZE: it differs between processes; as Rdma::lend().
  */
 Result<std::vector<Rdma::Peer>> connect(Group &group, Rdma &rdma,
 					const ConnectOptions &options = {});

@@ -438,7 +438,7 @@ void pavo_rdma_on_control(struct pavo_rdma *rdma, uint8_t kind,
  *
  * Return: number of frames and of operations that ended without one, 0: nothing to do; -ENOSPC,
  * -EDQUOT, -ENOMEM: no contexts could be taken after a recovery of the adapter; -EIO: the adapter
- * is gone. What can go on has gone on then; operations that cannot time out.
+ * is gone. All operations that could go on have; the others time out.
  */
 int pavo_rdma_progress(struct pavo_rdma *rdma);
 /** pavo_rdma_pending - return the number of own operations that are not over. */

@@ -27,9 +27,9 @@ class RdmaOnce;
 class Striped;
 
 struct RdmaOptions {
-	/** How long an end may take before it is asked for again, at first. */
+	/** Time until the first retry of a piece. */
 	std::chrono::microseconds timeout{20'000};
-	/** That doubles from attempt to attempt, up to this. */
+	/** The time doubles from retry to retry, up to this. */
 	std::chrono::microseconds max_timeout{1'000'000};
 	/** Attempts before the operation fails with timed_out, up to 65535. */
 	unsigned attempts = 64;
@@ -68,12 +68,12 @@ using RdmaFill = std::function<void(uint64_t at, std::span<std::byte> to)>;
 /** Kind of an end of an operation. */
 enum class RdmaEnd { memory, fifo };
 
-/** An operation: the bytes that it moves, and the ends that hear of it. */
+/** An operation: which bytes it moves, and whether the peer is notified. */
 struct RdmaMove {
 	Pvo local;
 	Pvo remote;
 	uint32_t length = 0;
-	/** The other end hears of it as well (RdmaArrival, with this tag). */
+	/** The peer's on_arrival() is called, with @tag, when all data can be seen. */
 	bool tell = false;
 	uint32_t tag = 0;
 	/**
@@ -209,9 +209,9 @@ public:
 	Result<void> wait(const Completion &completion);
 	/** Operations that are not over. */
 	size_t pending() const;
-	/** When progress() is due though nothing comes; max(): never. */
+	/** When progress() has to be called though nothing arrives; max(): never. */
 	Clock::time_point due() const;
-	/** Attempts that were made again, all together. */
+	/** Attempts that were retries, since it was opened. */
 	uint64_t retries() const;
 
 private:

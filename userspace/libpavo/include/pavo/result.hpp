@@ -16,9 +16,9 @@
  * programs that are compiled as C++23 would name other types there than the library was compiled
  * with, so callbacks that take a Result would not link. tl::expected (libexpected-dev of Debian
  * 12 and 13) has no value() where T is void, may be ignored without a warning, and its layout,
- * which may change with its version, would be part of the library's binary interface. result_test.cpp
- * runs the same tests on Result and on std::expected: when C++23 is required, Result becomes
- * std::expected<T, Error>, and Unexpected std::unexpected<Error>.
+ * which may change with its version, would be part of the library's binary interface.
+ * result_test.cpp runs the same tests on Result and on std::expected: when C++23 is required,
+ * Result becomes std::expected<T, Error>, and Unexpected std::unexpected<Error>.
  */
 #ifndef PAVO_RESULT_HPP
 #define PAVO_RESULT_HPP
@@ -196,7 +196,7 @@ public:
 		return has_value() ? Error(std::forward<G>(other)) : error();
 	}
 
-	/** What @next returns, a Result, when called with the T; else the error. */
+	/** The Result that @next returns when called with the T; else the error. */
 	template <class F> auto and_then(F &&next) &
 	{
 		return chain(std::forward<F>(next), *this);
@@ -266,7 +266,7 @@ private:
 		return found;
 	}
 
-	/* What @call returns when called with the value, or with nothing where T is void. */
+	/* Calls @call with the value, or with nothing where T is void. */
 	template <class F, class Self>
 	static decltype(auto) apply(F &&call, Self &&self)
 	{
