@@ -4,9 +4,9 @@
  * says Hello; rank 0 answers with a Welcome when all have come, or at once if it refuses. In an
  * exchange each sends its value to rank 0, which sends all of them back. Numbers are big-endian.
  *
- * A stranger that connects to the port may send anything: rank 0 reads as many bytes as a Hello has, and
- * nothing from a process that was refused. Lengths of values are compared with the own one
- * before they are read.
+ * A stranger that connects to the port may send anything: rank 0 reads as many bytes as a Hello
+ * has, and nothing from a process that was refused. Lengths of values are compared with the own
+ * one before they are read.
  */
 #include <pavo/group.hpp>
 

@@ -74,10 +74,10 @@ public:
 	 *
 	 * Fails with EINVAL: size, rank or port is out of range, or a rank above 0 has no host;
 	 * ETIMEDOUT: not all came in time, or rank 0 did not answer; EADDRINUSE, EADDRNOTAVAIL,
-	 * EACCES: rank 0 cannot listen there; EHOSTUNREACH: the host name is not known; ECONNRESET:
-	 * a process left while the group came together. Of others than rank 0 also with EACCES:
-	 * another key; EEXIST: another process has that rank; ERANGE: rank 0 has another size;
-	 * EPROTO: what listens at the port is no group. ENOMEM, EMFILE.
+	 * EACCES: rank 0 cannot listen there; EHOSTUNREACH: the host name is not known;
+	 * ECONNRESET: a process left while the group came together. Of others than rank 0 also
+	 * with EACCES: another key; EEXIST: another process has that rank; ERANGE: rank 0 has
+	 * another size; EPROTO: what listens at the port is no group. ENOMEM, EMFILE.
 	 */
 	static Result<Group> join(const GroupOptions &options) noexcept;
 	/** Leaves the group. */
@@ -92,8 +92,8 @@ public:
 
 	/**
 	 * Gives @mine to all, and returns the values of all, by rank, with this process's own.
-	 * Waits until each has given one. T, which is not bool, is the same type in all processes, which run on
-	 * machines with the same layout of it.
+	 * Waits until each has given one. T, which is not bool, is the same type in all
+	 * processes, which run on machines with the same layout of it.
 	 *
 	 * Fails with EMSGSIZE: another process gave a value of other length, or T is longer than
 	 * max_value; ECONNRESET: a process left; ETIMEDOUT: not all gave one in time; EPROTO: the
