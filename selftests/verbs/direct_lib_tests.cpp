@@ -207,7 +207,7 @@ PV_TEST_LOCAL("direct.lib_pool",
 		std::jthread waiter([&] {
 			armed = window.arm(1, 10,
 					   waiting(NoBuffer::wait,
-						   env.timeout()))
+						   env.patience()))
 					.has_value();
 		});
 
