@@ -111,7 +111,7 @@ public:
 	{
 		auto got = cache_.get(memory(at), {&piece, 1});
 
-		if (!got.ok())
+		if (!got.has_value())
 			fail("MappingCache", got.error().number());
 	}
 

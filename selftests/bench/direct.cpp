@@ -270,7 +270,9 @@ private:
 			pavo::Result<void> told =
 				window_.commit(range, request.length);
 
-			if (told != std::errc::device_or_resource_busy) {
+			if (told !=
+			    pavo::Unexpected(
+				    std::errc::device_or_resource_busy)) {
 				must(std::move(told), "count of a range");
 				return;
 			}

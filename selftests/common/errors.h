@@ -24,12 +24,12 @@ namespace common {
 template <class Result>
 requires requires(Result result)
 {
-	result.ok();
+	result.has_value();
 	result.error();
 }
 auto must(Result result, const std::string &what = "refused")
 {
-	if (!result.ok())
+	if (!result)
 		throw std::system_error(result.error().code(), what);
 	return std::move(result).value();
 }

@@ -31,10 +31,10 @@ TEST(Job, IsOneForAllAdapters)
 	Job job = Job::reserve(a, job_id, job_key).value();
 	Job other = Job::join(b, job_id, job_key).value();
 
-	EXPECT_EQ(job.info()->id, job_id);
-	EXPECT_EQ(other.info()->id, job_id);
-	EXPECT_EQ(other.info()->slot, job.info()->slot);
-	EXPECT_EQ(job.info()->members, 2u);
+	EXPECT_EQ(job.info().value().id, job_id);
+	EXPECT_EQ(other.info().value().id, job_id);
+	EXPECT_EQ(other.info().value().slot, job.info().value().slot);
+	EXPECT_EQ(job.info().value().members, 2u);
 }
 
 /* Its file stays open with it: no other file gets the number, and the job is not left. */
@@ -49,7 +49,7 @@ TEST(Job, OutlivesItsDevice)
 		pavo::Mapping::open(*job, buffer).value());
 
 	device.reset();
-	EXPECT_EQ(job->info()->id, job_id);
+	EXPECT_EQ(job->info().value().id, job_id);
 	EXPECT_NE(fcntl(number, F_GETFD), -1) << "the file is open";
 	job.reset();
 	EXPECT_NE(fcntl(number, F_GETFD), -1) << "the mapping needs it";
@@ -95,7 +95,7 @@ TEST(Job, IsJoinedByItsKeyOnly)
 		  EACCES);
 	EXPECT_EQ(refusal([&] { Job::join(a, job_id + 1, job_key).value(); }),
 		  ENOENT);
-	EXPECT_EQ(job.info()->members, 1u);
+	EXPECT_EQ(job.info().value().members, 1u);
 }
 
 TEST(Job, IsItsUsersOnly)
@@ -140,7 +140,7 @@ std::vector<Job> all_slots(const pavo::Device &device, uint32_t first)
 	for (uint32_t id = first; id < first + 100; id++) {
 		auto job = Job::reserve(device, id, job_key);
 
-		if (!job.ok())
+		if (!job.has_value())
 			break;
 		jobs.push_back(std::move(job).value());
 	}

@@ -44,7 +44,7 @@ struct MappingCacheTest : testing::Test {
 	{
 		auto got = cache.get(buffer, room);
 
-		if (got.ok())
+		if (got.has_value())
 			cache.put(got.value());
 		return got.error().number();
 	}
@@ -63,7 +63,7 @@ TEST_F(MappingCacheTest, GivesTheSamePvoAgain)
 	EXPECT_EQ(look(memory.part(page, 20))[0].pvo,
 		  first[0].pvo + (page - 10));
 	EXPECT_EQ(cache.stats().misses, 1u);
-	EXPECT_EQ(job.info()->mappings, 1u);
+	EXPECT_EQ(job.info().value().mappings, 1u);
 }
 
 TEST_F(MappingCacheTest, PiecesOfABufferOfSeveralFragments)
@@ -92,11 +92,11 @@ TEST_F(MappingCacheTest, TooLittleRoomLeavesNothingInUse)
 	Memory memory(2 * fragment);
 
 	EXPECT_EQ(cache.get(memory.all(), std::span(room).first(1)),
-		  std::errc::no_buffer_space);
+		  pavo::Unexpected(std::errc::no_buffer_space));
 	for (int second = 0; second < 3; second++)
 		cache.tick();
 	EXPECT_EQ(cache.stats().entries, 0u);
-	EXPECT_EQ(job.info()->pinned, 0u);
+	EXPECT_EQ(job.info().value().pinned, 0u);
 }
 
 TEST_F(MappingCacheTest, EndsWhatIsIdle)
@@ -140,8 +140,8 @@ TEST_F(MappingCacheTest, MakesRoomWhenTheJobHasItsLimit)
 					room)
 					.value());
 	EXPECT_EQ(own.stats().evicted, 4u);
-	EXPECT_EQ(small.info()->pinned, 4 * page);
-	EXPECT_EQ(own.get(memory.part(0, 5 * page), room).error().number(),
+	EXPECT_EQ(small.info().value().pinned, 4 * page);
+	EXPECT_EQ(own.get(memory.part(0, 5 * page), room).error_or({}).number(),
 		  EDQUOT);
 }
 
@@ -254,7 +254,7 @@ TEST_F(MappingCacheTest, DISABLED_MakesRoomWithinTheLimitOfTheCgroup)
 	for (size_t n = 0; n < 3; n++)
 		look(memory.part(n * fragment, page));
 	EXPECT_EQ(cache.stats().evicted, 2u);
-	EXPECT_EQ(job.info()->mappings, 1u);
+	EXPECT_EQ(job.info().value().mappings, 1u);
 	/* A mapping in use stays. */
 	std::array<MappingPiece, 2> held{};
 	std::span<MappingPiece> pieces =
@@ -270,12 +270,12 @@ TEST_F(MappingCacheTest, RefusesWhatCannotBe)
 					   .segments = 0,
 					   .idle_limit = 0,
 					   .flags = 0}),
-		  std::errc::invalid_argument);
+		  pavo::Unexpected(std::errc::invalid_argument));
 	EXPECT_EQ(MappingCache::open(job, {.entries = 0,
 					   .segments = 0,
 					   .idle_limit = 0,
 					   .flags = 4}),
-		  std::errc::invalid_argument);
+		  pavo::Unexpected(std::errc::invalid_argument));
 }
 
 } // namespace

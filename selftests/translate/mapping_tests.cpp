@@ -55,7 +55,7 @@ TEST_F(Pvo, LiesInATableOfTheJobsSlot)
 	Mapping mapping =
 		Mapping::open(job, memory.part(123, 2 * page)).value();
 
-	EXPECT_EQ(table_of(mapping.pvo()) / tables, job.info()->slot);
+	EXPECT_EQ(table_of(mapping.pvo()) / tables, job.info().value().slot);
 	EXPECT_NE(key_of(mapping.pvo()), 0u);
 	EXPECT_EQ(mapping.pvo().value & (page - 1), 123u);
 	EXPECT_EQ(mapping.page_size(), page);
@@ -136,9 +136,9 @@ TEST_F(Sharing, ABufferIsFoundAgain)
 
 	EXPECT_TRUE(second.shared());
 	EXPECT_EQ(second.pvo(), first.pvo() + 10);
-	EXPECT_EQ(job.info()->buffers, 1u);
-	EXPECT_EQ(job.info()->mappings, 2u);
-	EXPECT_EQ(job.info()->pinned, 8 * page);
+	EXPECT_EQ(job.info().value().buffers, 1u);
+	EXPECT_EQ(job.info().value().mappings, 2u);
+	EXPECT_EQ(job.info().value().pinned, 8 * page);
 	EXPECT_EQ(pinned(), before + 8);
 }
 
@@ -155,11 +155,11 @@ TEST_F(Sharing, ThroughTwoAdapters)
 		EXPECT_TRUE(second.shared());
 		EXPECT_EQ(second.pvo(), first.pvo());
 		EXPECT_EQ(pinned(), before + 8);
-		EXPECT_EQ(there.info()->buffers, 1u);
-		EXPECT_EQ(there.info()->shared, 1u);
+		EXPECT_EQ(there.info().value().buffers, 1u);
+		EXPECT_EQ(there.info().value().shared, 1u);
 	}
 	EXPECT_EQ(pinned(), before);
-	EXPECT_EQ(job.info()->pinned, 0u);
+	EXPECT_EQ(job.info().value().pinned, 0u);
 }
 
 /*
@@ -191,8 +191,8 @@ TEST_F(Sharing, ByTwoProcesses)
 	});
 
 	child.meet();
-	EXPECT_EQ(job.info()->buffers, 1u);
-	EXPECT_EQ(job.info()->mappings, 2u);
+	EXPECT_EQ(job.info().value().buffers, 1u);
+	EXPECT_EQ(job.info().value().mappings, 2u);
 	mapping.reset();
 	EXPECT_EQ(pinned(), 0u);
 	EXPECT_EQ(job.check(pvo, 8 * page).value(), pavo::PvoResult::ok);
@@ -304,8 +304,8 @@ TEST_F(Sharing, ByManyWhoComeAndGo)
 	EXPECT_TRUE(child.good());
 	EXPECT_TRUE(jobs.good());
 	EXPECT_EQ(pinned(), 0u);
-	EXPECT_EQ(job.info()->buffers, 0u);
-	EXPECT_EQ(job.info()->mappings, 0u);
+	EXPECT_EQ(job.info().value().buffers, 0u);
+	EXPECT_EQ(job.info().value().mappings, 0u);
 	close(fd);
 }
 
@@ -318,7 +318,7 @@ TEST_F(Sharing, OtherPagesAtThatAddressAreAnotherBuffer)
 	Mapping second = Mapping::open(job, memory.all()).value();
 	EXPECT_FALSE(second.shared());
 	EXPECT_NE(second.pvo(), first.pvo());
-	EXPECT_EQ(job.info()->buffers, 2u);
+	EXPECT_EQ(job.info().value().buffers, 2u);
 	EXPECT_EQ(job.check(first.pvo(), 4 * page).value(),
 		  pavo::PvoResult::ok);
 	EXPECT_EQ(job.check(second.pvo(), 4 * page).value(),
@@ -366,7 +366,7 @@ TEST_F(Limits, WhatCannotBeMapped)
 	EXPECT_EQ(map(memory.all()), EFAULT);
 	EXPECT_EQ(map(memory.part(0, 2 * page)), 0);
 	EXPECT_EQ(pinned(), 0u);
-	EXPECT_EQ(job.info()->buffers, 0u);
+	EXPECT_EQ(job.info().value().buffers, 0u);
 }
 
 TEST_F(Limits, MemoryWithoutAMappingInTheKernel)
@@ -528,7 +528,7 @@ TEST_F(Limits, OfTheTables)
 		while (!mappings.empty())
 			mappings.pop_back();
 		EXPECT_EQ(pinned(), 0u);
-		EXPECT_EQ(job.info()->buffers, 0u);
+		EXPECT_EQ(job.info().value().buffers, 0u);
 	}
 }
 

@@ -101,7 +101,7 @@ TEST_F(Nomem, Mappings)
 
 	makes<Mapping>("mapping", job, memory.all());
 	EXPECT_EQ(pinned(), before);
-	EXPECT_EQ(job.info()->mappings, 0u);
+	EXPECT_EQ(job.info().value().mappings, 0u);
 	/* A part of what is pinned already. */
 	Mapping all = Mapping::open(job, memory.all()).value();
 	makes<Mapping>("mapping of a part", job, memory.part(page, 5 * page));
@@ -121,8 +121,8 @@ TEST_F(Nomem, Windows)
 	std::span one(&rcxt, 1);
 	in_turn(
 		"contexts",
-		[&] { return window.take_rcxts(one).error().number(); },
-		[&] { EXPECT_TRUE(window.return_rcxts(one).ok()); });
+		[&] { return window.take_rcxts(one).error_or({}).number(); },
+		[&] { EXPECT_TRUE(window.return_rcxts(one).has_value()); });
 }
 
 /* A cache gives the right pieces under such circumstances, or none. */
@@ -155,7 +155,7 @@ TEST_F(Nomem, Caches)
 			memory.replace();
 		});
 	cache.reset();
-	EXPECT_EQ(job.info()->mappings, 0u);
+	EXPECT_EQ(job.info().value().mappings, 0u);
 }
 
 } // namespace

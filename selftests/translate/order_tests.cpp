@@ -280,7 +280,7 @@ private:
 				  << " pages pinned and not "
 				  << others_ + pins() << std::endl;
 		return now == others_ + pins() &&
-		       job_.info()->buffers == used(mapped_);
+		       job_.info().value().buffers == used(mapped_);
 	}
 
 	pavo::Device device_;

@@ -83,7 +83,7 @@ TEST(Tables, ThirtyOfThirtyTwoInFiveSlots)
 		EXPECT_EQ(table.used, 0u);
 	}
 	/* All can be named, by anyone: the adapter says which is another's or free. */
-	unsigned own = jobs[2].info()->slot;
+	unsigned own = jobs[2].info().value().slot;
 	for (uint64_t number = 0; number < named; number++) {
 		pavo::Pvo pvo{1ull << 47 | number << 42};
 

@@ -25,7 +25,7 @@ struct Machine {
 			answers[std::min<size_t>(calls++, answers.size() - 1)];
 
 		if (err)
-			return pavo::Error(err, "job");
+			return pavo::Unexpected(pavo::Error(err, "job"));
 		return good;
 	}
 
@@ -39,7 +39,7 @@ struct Machine {
 
 int refusal(Machine &machine)
 {
-	return machine.open().error().number();
+	return machine.open().error_or({}).number();
 }
 
 const std::string well(1, 0), there(1, EEXIST), none(1, ENOENT);

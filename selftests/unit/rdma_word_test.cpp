@@ -129,7 +129,7 @@ struct Pending {
 		bench.world.still = false;
 		ASSERT_TRUE(bench.run());
 		ASSERT_TRUE(result);
-		EXPECT_TRUE(result->ok());
+		EXPECT_TRUE(result->has_value());
 		EXPECT_TRUE(std::equal(bench.world.a.memory.begin(),
 				       bench.world.a.memory.begin() + 500,
 				       bench.world.b.memory.begin()));
@@ -174,7 +174,7 @@ TEST(RdmaWords, ThatCanBeTrueAreHeard)
 
 	put.renewed(put.remote, 4711, put.tid);
 	ASSERT_TRUE(put.result) << "it is over there";
-	EXPECT_TRUE(put.result->ok());
+	EXPECT_TRUE(put.result->has_value());
 	other.renewed(other.remote, 4711, 0);
 	EXPECT_FALSE(other.result) << "it is not";
 	EXPECT_EQ(other.bench.engine.repeated(), 1u) << "it is asked for again";

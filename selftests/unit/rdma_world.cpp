@@ -134,8 +134,8 @@ void Port::cancel(uint32_t rcxt)
 
 Bench::Bench(unsigned seed, uint32_t piece, unsigned attempts)
 	: world(seed), port(world, world.a), port_b(world, world.b),
-	  engine(port, {.patience = std::chrono::microseconds(500),
-			.most_patience = std::chrono::microseconds(8000),
+	  engine(port, {.timeout = std::chrono::microseconds(500),
+			.max_timeout = std::chrono::microseconds(8000),
 			.attempts = attempts,
 			.piece = piece,
 			.half_piece = piece}),

@@ -31,7 +31,7 @@ TEST(StripedEngine, EveryLaneCarriesItsPart)
 	for (size_t i = 0; i < 3; i++) {
 		StripedLane lane = world.a.engine.lane(i);
 
-		EXPECT_TRUE(lane.living);
+		EXPECT_TRUE(lane.alive);
 		EXPECT_GT(lane.chunks, 15u) << i;
 		EXPECT_EQ(world.a.lanes[i].most, 3u) << "room of a lane";
 		chunks += lane.chunks;
@@ -55,7 +55,7 @@ TEST(StripedEngine, LanesTakeWhatTheyCan)
 	world.wires[1] = Wire::GOOD;
 	ASSERT_TRUE(world.run());
 	EXPECT_EQ(world.a.engine.lane(1).chunks, 3u);
-	EXPECT_TRUE(world.a.engine.lane(1).living);
+	EXPECT_TRUE(world.a.engine.lane(1).alive);
 }
 
 TEST(StripedEngine, AFewChunksTakeALaneEach)
@@ -87,7 +87,7 @@ TEST(StripedEngine, WhoHearsOfAnEndMayBegin)
 	World world(4, 2);
 	int ends = 0;
 	Transfer::Done again = [&](const Result<void> &how) {
-		EXPECT_TRUE(how.ok());
+		EXPECT_TRUE(how.has_value());
 		if (++ends < 20)
 			world.a.engine.begin(
 				Direction::write,
@@ -123,7 +123,7 @@ StripedOptions without_repeats()
 {
 	StripedOptions options = World::usual();
 
-	options.patience = options.most_patience = std::chrono::hours(1);
+	options.timeout = options.max_timeout = std::chrono::hours(1);
 	return options;
 }
 
@@ -134,7 +134,7 @@ TEST(StripedEngine, WhatAnEndThrowsHoldsNothingUp)
 	End &a = world.a;
 	int ended = 0, thrown = 0;
 	auto end = [&](const Result<void> &how) {
-		EXPECT_TRUE(how.ok());
+		EXPECT_TRUE(how.has_value());
 		ended++;
 		throw Thrown();
 	};
@@ -328,8 +328,8 @@ TEST(StripedEngine, APutIsNotOverBeforeTheOtherEndClosedTheLane)
 	world.b.asleep = true;
 	for (int i = 0; i < 3000; i++)
 		world.step();
-	EXPECT_FALSE(world.a.engine.lane(1).living);
-	EXPECT_EQ(world.a.engine.lane(1).why, std::errc::timed_out);
+	EXPECT_FALSE(world.a.engine.lane(1).alive);
+	EXPECT_EQ(world.a.engine.lane(1).error, std::errc::timed_out);
 	EXPECT_TRUE(equal(world.a, 0, world.b, 0, 640)) << "all is there";
 	EXPECT_EQ(world.a.ended[1], 0) << "but more may come";
 	EXPECT_EQ(world.a.ended[2], 1) << "here nothing more is taken";
@@ -339,7 +339,7 @@ TEST(StripedEngine, APutIsNotOverBeforeTheOtherEndClosedTheLane)
 	EXPECT_EQ(world.a.ended[1], 1);
 	EXPECT_FALSE(world.a.errors[1]);
 	EXPECT_FALSE(world.b.lanes[1].open);
-	EXPECT_EQ(world.b.engine.lane(1).why, std::errc::connection_aborted);
+	EXPECT_EQ(world.b.engine.lane(1).error, std::errc::connection_aborted);
 	check_quiet(world);
 }
 
@@ -354,13 +354,13 @@ TEST(StripedEngine, WordsTakeLanesInTurn)
 	for (int i = 0; i < 3000; i++)
 		world.step();
 	EXPECT_EQ(world.a.ended[1], 0);
-	EXPECT_FALSE(world.a.engine.lane(0).living);
+	EXPECT_FALSE(world.a.engine.lane(0).alive);
 	world.wires[1] = Wire::CUT;
 	world.b.asleep = false;
 	ASSERT_TRUE(world.run());
 	EXPECT_FALSE(world.a.errors[1]);
 	EXPECT_EQ(world.b.arrived[1], 1);
-	EXPECT_TRUE(world.a.engine.lane(1).living);
+	EXPECT_TRUE(world.a.engine.lane(1).alive);
 }
 
 TEST(StripedEngine, ALaneThatCarriedNothingKeepsNobodyWaiting)
@@ -493,8 +493,8 @@ TEST(StripedEngine, WrongMemoryThereIsTheOperationsFault)
 	EXPECT_EQ(world.b.arrived[1], 0);
 	EXPECT_FALSE(world.a.errors[2]);
 	EXPECT_EQ(world.b.arrived[2], 1);
-	EXPECT_TRUE(world.a.engine.lane(0).living);
-	EXPECT_TRUE(world.a.engine.lane(1).living);
+	EXPECT_TRUE(world.a.engine.lane(0).alive);
+	EXPECT_TRUE(world.a.engine.lane(1).alive);
 	check_quiet(world);
 }
 
@@ -564,8 +564,8 @@ TEST(StripedEngine, WordsThatAreNotForItChangeNothing)
 	world.b.engine.heard(0, word);
 	world.b.engine.look(world.now);
 	EXPECT_TRUE(world.network.empty()) << "no answer";
-	EXPECT_TRUE(world.b.engine.lane(0).living);
-	EXPECT_TRUE(world.b.engine.lane(1).living);
+	EXPECT_TRUE(world.b.engine.lane(0).alive);
+	EXPECT_TRUE(world.b.engine.lane(1).alive);
 	EXPECT_TRUE(world.b.arrived.empty());
 	world.b.put(0, 0, 640, true, 1);
 	ASSERT_TRUE(world.run());

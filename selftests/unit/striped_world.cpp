@@ -72,8 +72,9 @@ void End::move(bool write, const StripedMove &move)
 {
 	auto done = [this, write, move](const Result<void> &how) {
 		ended[move.tag]++;
-		errors[move.tag] = how.error().code();
-		EXPECT_TRUE(!how.ok() || !may_write(write, move)) << move.tag;
+		errors[move.tag] = how.error_or({}).code();
+		EXPECT_TRUE(!how.has_value() || !may_write(write, move))
+			<< move.tag;
 	};
 
 	engine.begin(common::direction_of(write), move, done, world.now);

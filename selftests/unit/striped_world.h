@@ -173,8 +173,8 @@ public:
 	{
 		StripedOptions options = {
 			.chunk = 64,
-			.patience = std::chrono::microseconds(300),
-			.most_patience = std::chrono::microseconds(3000)};
+			.timeout = std::chrono::microseconds(300),
+			.max_timeout = std::chrono::microseconds(3000)};
 
 		return options;
 	}

@@ -27,17 +27,17 @@ DirectWindow open_window(Env &env, const pavo::DirectOptions &options = {})
 {
 	auto window = DirectWindow::open(local(env.a).raw_pd(0), options);
 
-	if (window == std::errc::operation_not_supported)
+	if (window == pavo::Unexpected(std::errc::operation_not_supported))
 		throw Skip("the device has no direct windows");
 	return std::move(window).value();
 }
 
-ArmOptions waiting(NoBuffer no_buffer, std::chrono::milliseconds patience)
+ArmOptions waiting(NoBuffer no_buffer, std::chrono::milliseconds timeout)
 {
 	return {.direction = Direction::write,
 		.no_buffer = no_buffer,
 		.whole = false,
-		.patience = patience};
+		.timeout = timeout};
 }
 
 ArmOptions reading(bool whole)
@@ -45,7 +45,7 @@ ArmOptions reading(bool whole)
 	return {.direction = Direction::read,
 		.no_buffer = NoBuffer::fail,
 		.whole = whole,
-		.patience = pavo::for_ever};
+		.timeout = pavo::for_ever};
 }
 
 /* Bytes of a pattern, as the class takes them. */
@@ -148,15 +148,17 @@ PV_TEST_LOCAL("direct.lib_read",
 	post_direct(other.a, IBV_WR_RDMA_READ, window.sge(1, 10), 1, {at_b});
 	window.wait_readable(1).value();
 	window.arm(0, 4096, reading(true)).value();
-	REQUIRE(window.read(0, 0, bytes, 30ms) == std::errc::timed_out,
+	REQUIRE(window.read(0, 0, bytes, 30ms) ==
+			pavo::Unexpected(std::errc::timed_out),
 		"nothing was asked for");
-	REQUIRE(window.wait_readable(0, 30ms) == std::errc::timed_out,
+	REQUIRE(window.wait_readable(0, 30ms) ==
+			pavo::Unexpected(std::errc::timed_out),
 		"nothing was asked for");
 	{
 		std::jthread reader([&] {
 			auto done = window.read(0, 0, bytes);
 
-			bytes.resize(done.ok() ? done.value() : 0);
+			bytes.resize(done.has_value() ? done.value() : 0);
 		});
 
 		post_direct(link.a, IBV_WR_RDMA_READ, window.sge(0, 4096), 2,
@@ -169,11 +171,14 @@ PV_TEST_LOCAL("direct.lib_read",
 	REQUIRE(window.registers(1).direction == Direction::read, "direction");
 	window.drain(1, 10).value();
 	expect_send(env, other.a, 1, "read");
-	REQUIRE(window.read(1, 0, bytes) == std::errc::bad_file_descriptor,
+	REQUIRE(window.read(1, 0, bytes) ==
+			pavo::Unexpected(std::errc::bad_file_descriptor),
 		"not armed");
-	REQUIRE(window.wait_readable(1) == std::errc::bad_file_descriptor,
+	REQUIRE(window.wait_readable(1) ==
+			pavo::Unexpected(std::errc::bad_file_descriptor),
 		"not armed");
-	REQUIRE(window.read(32, 0, bytes) == std::errc::invalid_argument,
+	REQUIRE(window.read(32, 0, bytes) ==
+			pavo::Unexpected(std::errc::invalid_argument),
 		"no such range");
 }
 
@@ -186,10 +191,12 @@ PV_TEST_LOCAL("direct.lib_pool",
 		{.base = 0, .ranges = 4, .range_size = 4096, .buffers = 1});
 
 	window.arm(0, 10).value();
-	REQUIRE(window.arm(1, 10) == std::errc::resource_unavailable_try_again,
+	REQUIRE(window.arm(1, 10) ==
+			pavo::Unexpected(
+				std::errc::resource_unavailable_try_again),
 		"fail");
 	REQUIRE(window.arm(1, 10, waiting(NoBuffer::wait, 30ms)) ==
-			std::errc::timed_out,
+			pavo::Unexpected(std::errc::timed_out),
 		"wait for a time");
 	REQUIRE(window.arm(1, 10, waiting(NoBuffer::fall_back, 30ms)).value() ==
 			Armed::no_buffer,
@@ -201,17 +208,19 @@ PV_TEST_LOCAL("direct.lib_pool",
 			armed = window.arm(1, 10,
 					   waiting(NoBuffer::wait,
 						   env.patience()))
-					.ok();
+					.has_value();
 		});
 
 		window.disarm(0).value();
 	}
 	REQUIRE(armed, "wait");
 	REQUIRE(window.registers(1).buffer == 0u, "it has the buffer");
-	REQUIRE(window.arm(1, 10) == std::errc::device_or_resource_busy,
+	REQUIRE(window.arm(1, 10) ==
+			pavo::Unexpected(std::errc::device_or_resource_busy),
 		"armed already");
 	window.disarm(1).value();
-	REQUIRE(window.disarm(1) == std::errc::bad_file_descriptor,
+	REQUIRE(window.disarm(1) ==
+			pavo::Unexpected(std::errc::bad_file_descriptor),
 		"not armed");
 }
 
@@ -220,12 +229,13 @@ PV_TEST_LOCAL("direct.lib_export",
 {
 	DirectWindow window = open_window(env);
 
-	REQUIRE(window.export_buffer(0) == std::errc::bad_file_descriptor,
+	REQUIRE(window.export_buffer(0) ==
+			pavo::Unexpected(std::errc::bad_file_descriptor),
 		"not armed");
 	window.arm(0, 4096).value();
 	auto exported = window.export_buffer(0);
 
-	if (exported == std::errc::operation_not_supported)
+	if (exported == pavo::Unexpected(std::errc::operation_not_supported))
 		throw Skip("the kernel has no dma-buf");
 	pavo::DirectBuffer buffer = std::move(exported).value();
 

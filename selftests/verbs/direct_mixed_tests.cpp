@@ -85,7 +85,7 @@ bool drain_right(pavo::DirectWindow &window, uint32_t range, uint32_t length,
 					 std::span(bytes).subspan(done),
 					 std::chrono::seconds(20));
 
-		if (!taken.ok())
+		if (!taken.has_value())
 			return false;
 		done += uint32_t(taken.value());
 	}
@@ -325,7 +325,7 @@ PV_TEST_LOCAL("direct.crowd",
 		local(env.a).raw_pd(0),
 		{.base = 0, .ranges = 8, .range_size = 4096, .buffers = 2});
 
-	if (opened == std::errc::operation_not_supported)
+	if (opened == pavo::Unexpected(std::errc::operation_not_supported))
 		throw Skip("the device has no direct windows");
 	pavo::DirectWindow window = std::move(opened).value();
 	Mr from = must_reg(env.b, {4096}, seed),
@@ -346,9 +346,9 @@ PV_TEST_LOCAL("direct.crowd",
 						     pavo::Direction::write,
 				 .no_buffer = pavo::NoBuffer::wait,
 				 .whole = false,
-				 .patience = std::chrono::seconds(20)});
+				 .timeout = std::chrono::seconds(20)});
 
-			if (!armed.ok()) {
+			if (!armed.has_value()) {
 				bad++;
 				return;
 			}
@@ -363,7 +363,7 @@ PV_TEST_LOCAL("direct.crowd",
 				bad += !window.write(*range, 0,
 						     common::pattern<>(
 							     seed + me, length))
-						.ok();
+						.has_value();
 			expect_send(env, links[me].a, round, "crowd");
 			if (!read)
 				bad += env.b.verify(to.id, me * 4096, length,

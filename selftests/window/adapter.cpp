@@ -131,8 +131,8 @@ pavo::FrameState Ends::ask(bool write, const pavo::RequestFrame &request)
 
 	EXPECT_TRUE(a.prepare_rdma(common::direction_of(write),
 				   {node_b, b.number()}, request)
-			    .ok());
-	EXPECT_TRUE(a.start().ok());
+			    .has_value());
+	EXPECT_TRUE(a.start().has_value());
 	eventually([&] { return a.sent({&state, 1}) == 1; });
 	return state;
 }

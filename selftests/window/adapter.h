@@ -21,11 +21,7 @@
 
 namespace windows {
 
-/* An address of an adapter: its index in the GID table, and itself. */
-struct Address {
-	uint16_t index;
-	pavo::Gid gid;
-};
+using Address = pavo::AdapterAddress;
 
 /* Its address of that family; neither link-local. */
 Address address_of(const pavo::Device &device, bool ipv6 = false);

@@ -22,11 +22,11 @@ constexpr size_t mapped_size = 1 << 16;
 
 /* Of an operation to no peer: some milliseconds until it is given up. */
 const pavo::RdmaOptions hasty_options{
-	.patience = std::chrono::microseconds(2000),
-	.most_patience = std::chrono::microseconds(2000),
+	.timeout = std::chrono::microseconds(2000),
+	.max_timeout = std::chrono::microseconds(2000),
 	.attempts = 6};
-const pavo_rdma_options hasty_in_c{.patience = 2000,
-				   .most_patience = 2000,
+const pavo_rdma_options hasty_in_c{.timeout = 2000,
+				   .max_timeout = 2000,
 				   .attempts = 6,
 				   .piece = 0,
 				   .half_piece = 0};
@@ -68,23 +68,24 @@ TEST_F(AdapterGone, IsToldByWindowsAndJobs)
 	uint32_t rcxt = 0;
 
 	must(window.take_rcxts({&rcxt, 1}));
-	EXPECT_EQ(window.lmt()->state, pavo::WindowState::valid);
-	EXPECT_EQ(end.job.info()->id, world::job_id);
+	EXPECT_EQ(window.lmt().value().state, pavo::WindowState::valid);
+	EXPECT_EQ(end.job.info().value().id, world::job_id);
 	EXPECT_EQ(end.job.check(mapping.pvo(), 1).value(), pavo::PvoResult::ok);
 
 	take_away();
-	EXPECT_EQ(window.lmt(), std::errc::io_error);
-	EXPECT_EQ(end.job.info(), std::errc::io_error);
-	EXPECT_EQ(end.job.check(mapping.pvo(), 1), std::errc::io_error);
+	EXPECT_EQ(window.lmt(), pavo::Unexpected(std::errc::io_error));
+	EXPECT_EQ(end.job.info(), pavo::Unexpected(std::errc::io_error));
+	EXPECT_EQ(end.job.check(mapping.pvo(), 1),
+		  pavo::Unexpected(std::errc::io_error));
 
 	for (const pavo::Result<void> &result :
 	     {window.take_rcxts({&rcxt, 1}), window.return_rcxts({&rcxt, 1}),
 	      window.cancel({&rcxt, 1}), window.recv_threshold(1),
 	      window.set_node(node_b, other.address.gid), window.disable(),
 	      window.send({node_b, other.window->number()}, pattern(1, 10))})
-		EXPECT_EQ(result, std::errc::io_error)
-			<< result.error().message();
-	EXPECT_EQ(window.snapshot(), std::errc::io_error);
+		EXPECT_EQ(result, pavo::Unexpected(std::errc::io_error))
+			<< result.error_or({}).message();
+	EXPECT_EQ(window.snapshot(), pavo::Unexpected(std::errc::io_error));
 	EXPECT_EQ(world::refusal([&] {
 			  pavo::Mapping another =
 				  pavo::Mapping::open(end.job, memory.all())
@@ -107,8 +108,8 @@ TEST_F(AdapterGone, IsToldByWindowsAndJobs)
 		  }),
 		  ENODEV);
 	/* Others of the job are well. */
-	EXPECT_EQ(other.window->lmt()->state, pavo::WindowState::valid);
-	EXPECT_EQ(other.job.info()->id, world::job_id);
+	EXPECT_EQ(other.window->lmt().value().state, pavo::WindowState::valid);
+	EXPECT_EQ(other.job.info().value().id, world::job_id);
 }
 
 /* A window with something to send hears of it, and operations end. */
@@ -137,18 +138,18 @@ TEST_F(AdapterGone, IsToldByRdma)
 	fill(memory, 0, mapped_size, 1);
 	must(rdma.put(to, move, well));
 	ASSERT_TRUE(eventually([&] {
-		error = rdma.progress().error();
-		late = peer.progress().error();
+		error = rdma.progress().error_or({});
+		late = peer.progress().error_or({});
 		return well.over();
 	}));
-	EXPECT_FALSE(error || late || well.result().error());
+	EXPECT_FALSE(error || late || well.result().error_or({}));
 	EXPECT_TRUE(equal(memory, 0, there, 0, mapped_size));
 
 	take_away();
 	must(rdma.put(to, move, put));
 	must(rdma.get(to, move, got));
 	ASSERT_TRUE(eventually([&] {
-		error = rdma.progress().error();
+		error = rdma.progress().error_or({});
 		return bool(error);
 	}));
 	EXPECT_EQ(error, std::errc::io_error);
@@ -156,18 +157,19 @@ TEST_F(AdapterGone, IsToldByRdma)
 		(void)rdma.progress();
 		return put.over() && got.over();
 	}));
-	EXPECT_EQ(put.result(), std::errc::timed_out);
-	EXPECT_EQ(got.result(), std::errc::timed_out);
+	EXPECT_EQ(put.result(), pavo::Unexpected(std::errc::timed_out));
+	EXPECT_EQ(got.result(), pavo::Unexpected(std::errc::timed_out));
 	EXPECT_EQ(rdma.send({node_b, other.window->number()}, pattern(1, 10)),
-		  std::errc::io_error);
+		  pavo::Unexpected(std::errc::io_error));
 	uint32_t context;
-	EXPECT_EQ(rdma.lend({&context, 1}), std::errc::io_error);
+	EXPECT_EQ(rdma.lend({&context, 1}),
+		  pavo::Unexpected(std::errc::io_error));
 	EXPECT_EQ(world::refusal([&] {
 			  pavo::Rdma another =
 				  pavo::Rdma::open(*end.window).value();
 		  }),
 		  EIO);
-	EXPECT_TRUE(peer.progress().ok());
+	EXPECT_TRUE(peer.progress().has_value());
 }
 
 /* Objects of pavo.h on wc0, with a peer that does not matter. */

@@ -231,8 +231,8 @@ static struct pavo_rdma *open_hasty(struct pavo_window *window,
 				    const struct end *b)
 {
 	const struct pavo_rdma_options options = {
-		.patience = 10000,
-		.most_patience = 20000,
+		.timeout = 10000,
+		.max_timeout = 20000,
 		.attempts = 3,
 	};
 	struct pavo_rdma *rdma =
@@ -431,7 +431,7 @@ static void nobody_there(struct end *a, struct end *b)
 	until_it_ends(a, rdma);
 	check(a->ends == before + 1 && a->error == -ETIMEDOUT && !a->failed,
 	      "who does not answer is given up");
-	check(pavo_rdma_repeated(rdma) == 2 && pavo_rdma_due(rdma) == -1,
+	check(pavo_rdma_retries(rdma) == 2 && pavo_rdma_due(rdma) == -1,
 	      "after as many attempts as were asked for");
 	/* 10, 20 and 20 ms. */
 	check(microseconds() - begun >= 50000, "each a longer one");
@@ -445,7 +445,7 @@ static void open_lanes(struct end *end, uint16_t node, uint16_t other,
 	const struct pavo_striped_options options = {
 		.chunk = 10000,
 		.lane = {.attempts = 10},
-		.patience = 5000,
+		.timeout = 5000,
 	};
 	int i;
 
@@ -508,7 +508,7 @@ static void check_lanes(const struct end *a)
 	check(pavo_striped_lanes(a->striped) == LANES, "so many lanes");
 	for (i = 0; i < LANES; i++) {
 		must(!pavo_striped_lane_of(a->striped, i, &lane), "lane_of");
-		living += lane.living && !lane.why && lane.chunks > 0;
+		living += lane.alive && !lane.error && lane.chunks > 0;
 		bytes += lane.bytes;
 	}
 	check(living == LANES && bytes == 2 * SIZE, "each had its part");

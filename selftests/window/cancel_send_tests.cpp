@@ -128,7 +128,7 @@ void settle(Ends &ends)
 	ASSERT_TRUE(frames_are_known(2));
 	EXPECT_TRUE(states[0] == pavo::FrameState::cancelled ||
 		    states[0] == pavo::FrameState::sent);
-	ASSERT_TRUE(ends.a.send({node_b, ends.b.number()}, {}).ok());
+	ASSERT_TRUE(ends.a.send({node_b, ends.b.number()}, {}).has_value());
 	known = 0;
 	ASSERT_TRUE(frames_are_known(1));
 	ASSERT_TRUE(eventually([&] {
@@ -186,23 +186,25 @@ TEST(CancelAtTheSource, LeavesTheMemoryToTheProcess)
 						{node_b, ends.b.number()},
 						ends.request(++round,
 							     sent_length, 0))
-				    .ok());
-		ASSERT_TRUE(ends.a.prepare({node_b, ends.b.number()}, {}).ok());
+				    .has_value());
+		ASSERT_TRUE(ends.a.prepare({node_b, ends.b.number()}, {})
+				    .has_value());
 		LongWay::again();
 		std::thread other([&] {
 			/* A cancel of what has not begun is none. */
 			EXPECT_TRUE(eventually([&] {
-				return ends.a.lmt()->rcxts ||
+				return ends.a.lmt().value().rcxts ||
 				       marked(frame) != PAVO_FRAME_EMPTY;
 			}));
 			const auto until = Clock::now() + delay;
 			while (Clock::now() < until)
 				;
-			EXPECT_TRUE(ends.a.cancel({&ends.rcxt_a, 1}).ok());
+			EXPECT_TRUE(
+				ends.a.cancel({&ends.rcxt_a, 1}).has_value());
 			std::ranges::copy(later, ends.here.memory.at());
 		});
 		const auto began = Clock::now();
-		EXPECT_TRUE(ends.a.start().ok());
+		EXPECT_TRUE(ends.a.start().has_value());
 		takes = Clock::now() - began;
 		other.join();
 		ASSERT_NO_FATAL_FAILURE(settle(ends));

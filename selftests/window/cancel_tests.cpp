@@ -133,7 +133,8 @@ TEST(CancelAtTheTarget, IsFinalWithTheContextOrTheMemory)
 			scene.counts(scene.packet(0, 100 + attempt, attempt),
 				     why);
 		EXPECT_TRUE(scene.clean());
-		EXPECT_EQ(scene.b.lmt()->state, pavo::WindowState::valid);
+		EXPECT_EQ(scene.b.lmt().value().state,
+			  pavo::WindowState::valid);
 	}
 }
 

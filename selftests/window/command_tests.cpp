@@ -40,7 +40,7 @@ struct Command : testing::Test {
 		Moved one(pair.device_a, "window_bad_commands");
 
 		put(pair.a, command);
-		ASSERT_TRUE(shared_of(pair.a).kick().ok());
+		ASSERT_TRUE(shared_of(pair.a).kick().has_value());
 		EXPECT_EQ(one.by(), 1u) << std::hex << command;
 	}
 
@@ -50,7 +50,8 @@ struct Command : testing::Test {
 		std::vector<std::byte> bytes = pattern(9, 333);
 		bool same = false;
 
-		ASSERT_TRUE(pair.a.send({node_b, pair.b.number()}, bytes).ok());
+		ASSERT_TRUE(pair.a.send({node_b, pair.b.number()}, bytes)
+				    .has_value());
 		ASSERT_TRUE(eventually([&] {
 			return pair.b.receive([&](const Message &message) {
 				same = std::equal(message.payload.begin(),
@@ -78,8 +79,8 @@ TEST_F(Command, MoreFramesThanThereAre)
 	refuses(word(PAVO_WCMD_START_TRANSMIT, 0));
 	refuses(word(PAVO_WCMD_RETURN_SLOTS, 1));
 	refuses(word(PAVO_WCMD_RETURN_SLOTS, ~0u));
-	EXPECT_EQ(pair.a.lmt()->send_ready, 0u);
-	EXPECT_EQ(pair.a.lmt()->recv_free, 256u);
+	EXPECT_EQ(pair.a.lmt().value().send_ready, 0u);
+	EXPECT_EQ(pair.a.lmt().value().recv_free, 256u);
 	works();
 }
 
@@ -91,7 +92,7 @@ TEST_F(Command, AProducerThatJumps)
 		Moved one(pair.device_a, "window_bad_commands");
 
 		page->producer += by;
-		ASSERT_TRUE(shared_of(pair.a).kick().ok());
+		ASSERT_TRUE(shared_of(pair.a).kick().has_value());
 		EXPECT_EQ(one.by(), 1u) << by;
 		EXPECT_EQ(page->consumer, page->producer);
 	}
@@ -102,9 +103,9 @@ TEST_F(Command, AWholeRingOfThem)
 {
 	for (uint32_t n = 0; n < PAVO_WCMD_RING; n++)
 		put(pair.a, word(PAVO_WCMD_RECV_THRESHOLD, n));
-	ASSERT_TRUE(shared_of(pair.a).kick().ok());
+	ASSERT_TRUE(shared_of(pair.a).kick().has_value());
 	EXPECT_EQ(bad.by(), 0u);
-	EXPECT_EQ(pair.a.lmt()->recv_threshold, PAVO_WCMD_RING - 1);
+	EXPECT_EQ(pair.a.lmt().value().recv_threshold, PAVO_WCMD_RING - 1);
 	works();
 }
 
@@ -140,7 +141,7 @@ TEST_F(Command, Garbage)
 			page->producer = uint32_t(random());
 		if (random() % 64 == 0)
 			page->consumer = uint32_t(random());
-		ASSERT_TRUE(shared_of(pair.a).kick().ok());
+		ASSERT_TRUE(shared_of(pair.a).kick().has_value());
 	}
 	over = true;
 	scribbler.join();

@@ -76,10 +76,10 @@ TEST(Again, AnEndForWhichTheFifoHadNoRoom)
 	uint32_t messages = 0;
 	pavo::DoneFrame told{};
 
-	ASSERT_EQ(scene.b.lmt()->recv_frames, slots);
+	ASSERT_EQ(scene.b.lmt().value().recv_frames, slots);
 	Moved frames(scene.device_b, "rx_frames");
 	for (uint32_t n = 0; n < slots;)
-		if (scene.a.send({node_b, scene.b.number()}, {}).ok())
+		if (scene.a.send({node_b, scene.b.number()}, {}).has_value())
 			n++;
 	ASSERT_TRUE(eventually([&] { return frames.by() == slots; }));
 	Moved full(scene.device_b, "rx_drop_fifo_full"),
@@ -164,7 +164,7 @@ TEST(Forged, PacketsOfAnotherPartition)
 TEST(Again, TheSourceOfAReadThatWasNotTold)
 {
 	Ends ends;
-	uint32_t slots = ends.b.lmt()->recv_frames;
+	uint32_t slots = ends.b.lmt().value().recv_frames;
 	auto request = ends.request(10, 5000,
 				    pavo::rdma_flag::tell_source |
 					    pavo::rdma_flag::tell_target);
@@ -174,7 +174,7 @@ TEST(Again, TheSourceOfAReadThatWasNotTold)
 		sent(ends.device_b, "tx_rdma_packets");
 
 	for (uint32_t n = 0; n < slots;)
-		if (ends.a.send({node_b, ends.b.number()}, {}).ok())
+		if (ends.a.send({node_b, ends.b.number()}, {}).has_value())
 			n++;
 	ASSERT_TRUE(eventually([&] { return frames.by() == slots; }));
 	ASSERT_EQ(ends.ask(false, request), pavo::FrameState::sent);

@@ -69,7 +69,7 @@ public:
 	bool asleep() const
 	{
 		return eventually([&] {
-			return window_.lmt()->handlers_ready ==
+			return window_.lmt().value().handlers_ready ==
 			       (1u << many) - 1;
 		});
 	}
@@ -96,10 +96,10 @@ private:
 		std::lock_guard guard(mutex_);
 
 		look();
-		if (!window_.recv_threshold(1).ok())
+		if (!window_.recv_threshold(1).has_value())
 			return false;
 		look();
-		return handler.ready().ok() &&
+		return handler.ready().has_value() &&
 		       window_.lmt().value_or({}).state ==
 			       pavo::WindowState::valid;
 	}
@@ -175,7 +175,7 @@ TEST_F(End, ByDeathWakesAll)
 	EXPECT_TRUE(recv.raised());
 	EXPECT_TRUE(send.raised());
 	EXPECT_EQ(sleepers.join(), Sleepers::many);
-	EXPECT_EQ(window->lmt()->state, pavo::WindowState::dead);
+	EXPECT_EQ(window->lmt().value().state, pavo::WindowState::dead);
 }
 
 TEST_F(End, ByDisablingWakesAll)
@@ -215,7 +215,7 @@ TEST_F(End, IsToldToThoseThatComeLate)
 		if (dead) {
 			kill(*own, node_a, pair.a.number());
 			ASSERT_TRUE(eventually([&] {
-				return own->lmt()->state ==
+				return own->lmt().value().state ==
 				       pavo::WindowState::dead;
 			}));
 		} else {
@@ -231,7 +231,7 @@ TEST_F(End, IsToldToThoseThatComeLate)
 				must(handler->ready());
 				EXPECT_TRUE(handler->take()) << dead << n;
 			}
-		EXPECT_EQ(own->lmt()->event_kept, 0u);
+		EXPECT_EQ(own->lmt().value().event_kept, 0u);
 	}
 }
 
@@ -240,7 +240,7 @@ TEST_F(End, TakesCommandsThatChangeNothing)
 {
 	must(window->disable());
 	for (uint32_t n = 0; n < 3 * PAVO_WCMD_RING; n++)
-		ASSERT_TRUE(window->recv_threshold(1).ok());
+		ASSERT_TRUE(window->recv_threshold(1).has_value());
 	must(window->send({node_a, pair.a.number()}, {}));
 	pavo::Lmt lmt = window->lmt().value();
 	EXPECT_EQ(lmt.recv_threshold, 0u);
@@ -291,14 +291,14 @@ struct Side : LaneEnd {
 	{
 		auto bytes = pattern(1, 1000);
 
-		while (!over && why.ok()) {
+		while (!over && why.has_value()) {
 			/* Full frames, and contexts that are busy, do no harm. */
 			request.tid++;
 			(void)sender->prepare_rdma(pavo::Direction::write,
 						   {node, to}, request);
 			(void)sender->prepare({node, to}, bytes);
 			why = sender->start();
-			if (why.ok())
+			if (why.has_value())
 				why = shared_of(*sender).kick();
 			std::this_thread::yield();
 		}
@@ -321,15 +321,20 @@ struct Side : LaneEnd {
 		EXPECT_EQ(sleepers.join(), Sleepers::many);
 		if (thread.joinable())
 			thread.join();
-		EXPECT_EQ(why, std::errc::io_error);
-		EXPECT_EQ(window->lmt(), std::errc::io_error);
-		EXPECT_EQ(shared_of(*window).kick(), std::errc::io_error);
-		EXPECT_EQ(window->take_rcxts({&rcxt, 1}), std::errc::io_error);
-		EXPECT_EQ(window->cancel({&target, 1}), std::errc::io_error);
+		EXPECT_EQ(why, pavo::Unexpected(std::errc::io_error));
+		EXPECT_EQ(window->lmt(), pavo::Unexpected(std::errc::io_error));
+		EXPECT_EQ(shared_of(*window).kick(),
+			  pavo::Unexpected(std::errc::io_error));
+		EXPECT_EQ(window->take_rcxts({&rcxt, 1}),
+			  pavo::Unexpected(std::errc::io_error));
+		EXPECT_EQ(window->cancel({&target, 1}),
+			  pavo::Unexpected(std::errc::io_error));
 		EXPECT_EQ(window->return_rcxts({&target, 1}),
-			  std::errc::io_error);
-		EXPECT_EQ(window->disable(), std::errc::io_error);
-		EXPECT_EQ(window->snapshot(), std::errc::io_error);
+			  pavo::Unexpected(std::errc::io_error));
+		EXPECT_EQ(window->disable(),
+			  pavo::Unexpected(std::errc::io_error));
+		EXPECT_EQ(window->snapshot(),
+			  pavo::Unexpected(std::errc::io_error));
 	}
 
 	/* It still works, though no window is at the other end. */
@@ -337,8 +342,9 @@ struct Side : LaneEnd {
 	{
 		EXPECT_FALSE(over);
 		stop();
-		EXPECT_TRUE(why.ok()) << why.error().message();
-		EXPECT_EQ(window->lmt()->state, pavo::WindowState::valid);
+		EXPECT_TRUE(why.has_value()) << why.error().message();
+		EXPECT_EQ(window->lmt().value().state,
+			  pavo::WindowState::valid);
 		EXPECT_TRUE(recv.silent());
 		must(window->disable());
 		EXPECT_EQ(sleepers.join(), Sleepers::many);
@@ -350,7 +356,7 @@ struct Side : LaneEnd {
 	bool hit()
 	{
 		return eventually([&] {
-			return window->lmt()->recv_count > 100 &&
+			return window->lmt().value().recv_count > 100 &&
 			       memory.at()[length - 1] == std::byte(0xee);
 		});
 	}
@@ -419,10 +425,11 @@ TEST_F(TakenAway, AnIdleAdapterWakesAll)
 	EXPECT_EQ(sleepers->join(), Sleepers::many);
 	wire("unplug");
 	EXPECT_TRUE(eventually([&] { return never_ready.take(); }));
-	EXPECT_TRUE(eventually(
-		[&] { return d.window->lmt() == std::errc::io_error; }));
+	EXPECT_TRUE(eventually([&] {
+		return d.window->lmt() == pavo::Unexpected(std::errc::io_error);
+	}));
 	/* No waiter is told twice, and nothing has to be undone. */
-	EXPECT_EQ(c.window->disable(), std::errc::io_error);
+	EXPECT_EQ(c.window->disable(), pavo::Unexpected(std::errc::io_error));
 }
 
 } // namespace

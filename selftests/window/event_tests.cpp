@@ -113,21 +113,21 @@ TEST_F(Handlers, WhoIsNotReadyGetsNone)
 	for (int n = 0; n < 3; n++)
 		add();
 	must(all[1]->ready());
-	EXPECT_EQ(pair.b.lmt()->handlers, 7u);
-	EXPECT_EQ(pair.b.lmt()->handlers_ready, 2u);
+	EXPECT_EQ(pair.b.lmt().value().handlers, 7u);
+	EXPECT_EQ(pair.b.lmt().value().handlers_ready, 2u);
 	raise();
 	EXPECT_EQ(given(long_enough), 1);
-	EXPECT_EQ(pair.b.lmt()->handlers_ready, 0u);
-	EXPECT_EQ(pair.b.lmt()->event_kept, 0u);
+	EXPECT_EQ(pair.b.lmt().value().handlers_ready, 0u);
+	EXPECT_EQ(pair.b.lmt().value().event_kept, 0u);
 	/* No handler said that it is ready again. */
 	for (int n = 0; n < 5; n++)
 		raise();
 	EXPECT_EQ(given(), -1);
-	EXPECT_EQ(pair.b.lmt()->event_kept, 1u);
+	EXPECT_EQ(pair.b.lmt().value().event_kept, 1u);
 	/* All five are one, which the first ready handler gets. */
 	must(all[2]->ready());
 	EXPECT_EQ(given(), 2);
-	EXPECT_EQ(pair.b.lmt()->event_kept, 0u);
+	EXPECT_EQ(pair.b.lmt().value().event_kept, 0u);
 	must(all[0]->ready());
 	must(all[0]->ready());
 	EXPECT_EQ(given(), -1);
@@ -144,7 +144,7 @@ TEST_F(Handlers, WhoGoesLeavesItsEventToOthers)
 	must(one->ready());
 	raise();
 	one.reset();
-	EXPECT_EQ(pair.b.lmt()->event_kept, 1u);
+	EXPECT_EQ(pair.b.lmt().value().event_kept, 1u);
 	must(add().ready());
 	EXPECT_EQ(given(), 0);
 	/* One that dealt with its own leaves nothing; nor one that had none. */
@@ -159,7 +159,7 @@ TEST_F(Handlers, WhoGoesLeavesItsEventToOthers)
 	EXPECT_TRUE(one->take());
 	must(one->ready());
 	one.reset();
-	EXPECT_EQ(pair.b.lmt()->event_kept, 0u);
+	EXPECT_EQ(pair.b.lmt().value().event_kept, 0u);
 	must(all[0]->ready());
 	EXPECT_EQ(given(), -1);
 	/* And to one that is ready it goes at once. */
@@ -172,7 +172,7 @@ TEST_F(Handlers, WhoGoesLeavesItsEventToOthers)
 	EXPECT_EQ(given(), -1);
 	one.reset();
 	EXPECT_EQ(given(), 0);
-	EXPECT_EQ(pair.b.lmt()->event_kept, 0u);
+	EXPECT_EQ(pair.b.lmt().value().event_kept, 0u);
 }
 
 /* That of the window's beginning is told of all of them. */
@@ -194,7 +194,7 @@ TEST_F(Handlers, TheWindowsOwnEventfdIsAlwaysReady)
 	EXPECT_EQ(read(options.recv_event, &n, sizeof(n)), ssize_t(sizeof(n)));
 	EXPECT_EQ(n, 3u);
 	EXPECT_TRUE(handler.take());
-	EXPECT_EQ(window->lmt()->event_kept, 1u);
+	EXPECT_EQ(window->lmt().value().event_kept, 1u);
 	close(options.recv_event);
 }
 
@@ -210,8 +210,8 @@ TEST_F(Handlers, ThresholdsCanBeTurnedOff)
 		must(pair.b.recv_threshold_early(1));
 		must(pair.b.recv_threshold_early(off));
 		send(2);
-		EXPECT_EQ(pair.b.lmt()->recv_threshold, 0u);
-		EXPECT_EQ(pair.b.lmt()->recv_early, 0u);
+		EXPECT_EQ(pair.b.lmt().value().recv_threshold, 0u);
+		EXPECT_EQ(pair.b.lmt().value().recv_early, 0u);
 	}
 	raise();
 	EXPECT_EQ(events.by(), 1u);
@@ -219,13 +219,13 @@ TEST_F(Handlers, ThresholdsCanBeTurnedOff)
 	/* The most that is one. */
 	constexpr uint32_t most = ~0u >> 1;
 	must(pair.b.recv_threshold(most));
-	EXPECT_EQ(pair.b.lmt()->recv_threshold, most);
+	EXPECT_EQ(pair.b.lmt().value().recv_threshold, most);
 	must(pair.b.recv_threshold_early(most));
-	EXPECT_EQ(pair.b.lmt()->recv_early, most);
+	EXPECT_EQ(pair.b.lmt().value().recv_early, most);
 	must(pair.b.send_threshold(most));
-	EXPECT_EQ(pair.b.lmt()->send_threshold, most);
+	EXPECT_EQ(pair.b.lmt().value().send_threshold, most);
 	must(pair.b.send_threshold(most + 1));
-	EXPECT_EQ(pair.b.lmt()->send_threshold, 0u);
+	EXPECT_EQ(pair.b.lmt().value().send_threshold, 0u);
 }
 
 /* ------------------------------------------------------------------- early */
@@ -237,19 +237,21 @@ TEST_F(Handlers, EarlyEventsCountSlots)
 	must(add().ready());
 	must(pair.b.recv_threshold(1));
 	must(pair.b.recv_threshold_early(3));
-	EXPECT_EQ(pair.b.lmt()->recv_threshold, 0u) << "in place of the other";
+	EXPECT_EQ(pair.b.lmt().value().recv_threshold, 0u)
+		<< "in place of the other";
 	send(2);
-	EXPECT_EQ(pair.b.lmt()->recv_early, 1u);
+	EXPECT_EQ(pair.b.lmt().value().recv_early, 1u);
 	send(1);
 	EXPECT_EQ(given(long_enough), 0);
 	must(all[0]->ready());
 	send(5);
-	EXPECT_EQ(pair.b.lmt()->recv_early, 0u);
+	EXPECT_EQ(pair.b.lmt().value().recv_early, 0u);
 	must(pair.b.recv_threshold_early(1));
 	must(pair.b.recv_threshold(2));
-	EXPECT_EQ(pair.b.lmt()->recv_early, 0u) << "in place of the other";
+	EXPECT_EQ(pair.b.lmt().value().recv_early, 0u)
+		<< "in place of the other";
 	send(1);
-	EXPECT_EQ(pair.b.lmt()->recv_threshold, 1u);
+	EXPECT_EQ(pair.b.lmt().value().recv_threshold, 1u);
 	EXPECT_EQ(events.by(), 1u);
 	send(1);
 	EXPECT_EQ(given(long_enough), 0);
@@ -434,8 +436,8 @@ TEST_F(Handlers, NumbersAndFilesThatAreNone)
 		must(shared_of(pair.b).kick());
 		EXPECT_EQ(bad.by(), ++refused) << number;
 	}
-	EXPECT_EQ(pair.b.lmt()->handlers, 1u);
-	EXPECT_EQ(pair.b.lmt()->handlers_ready, 0u);
+	EXPECT_EQ(pair.b.lmt().value().handlers, 1u);
+	EXPECT_EQ(pair.b.lmt().value().handlers_ready, 0u);
 	EXPECT_EQ(remove_handler(pair.b, 0), 0);
 	EXPECT_EQ(remove_handler(pair.b, 0), EINVAL) << "twice";
 	must(pair.b.recv_threshold(1));
@@ -460,7 +462,7 @@ TEST_F(Handlers, NoMoreThanSixteen)
 		  ENOSPC);
 	for (auto &handler : all)
 		must(handler->ready());
-	EXPECT_EQ(pair.b.lmt()->handlers_ready, 0xffffu);
+	EXPECT_EQ(pair.b.lmt().value().handlers_ready, 0xffffu);
 }
 
 /* A handler whose eventfd the process closed, and one whose window went first. */
@@ -629,7 +631,7 @@ TEST_P(Load, NoMessageIsLeftLying)
 						->send({node_a,
 							pair.a.number()},
 						       bytes)
-						.ok())
+						.has_value())
 					std::this_thread::yield();
 			}
 		});

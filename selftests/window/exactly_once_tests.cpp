@@ -41,7 +41,7 @@ TEST(Network, PutsAndGetsOfBothSidesOnce)
 			      .tell = n % 3 == 0,
 			      .tag = n};
 		auto count = [&ended, n](const pavo::Result<void> &how) {
-			EXPECT_TRUE(how.ok()) << how.error().message();
+			EXPECT_TRUE(how.has_value()) << how.error().message();
 			ended[n]++;
 		};
 		auto &rdma = at_a ? both.rdma_a : both.rdma_b;
@@ -73,7 +73,7 @@ TEST(Network, PutsAndGetsOfBothSidesOnce)
 			<< n;
 	}
 	if (getenv("PAVO_LOSSY")) {
-		EXPECT_GT(both.rdma_a.repeated() + both.rdma_b.repeated(), 0u);
+		EXPECT_GT(both.rdma_a.retries() + both.rdma_b.retries(), 0u);
 	}
 }
 
@@ -89,7 +89,7 @@ TEST(Network, LongOnesComeInTheEnd)
 			      .tell = true,
 			      .tag = 5};
 		auto count = [&](const pavo::Result<void> &how) {
-			EXPECT_TRUE(how.ok()) << how.error().message();
+			EXPECT_TRUE(how.has_value()) << how.error().message();
 			ended++;
 		};
 
@@ -105,7 +105,7 @@ TEST(Network, LongOnesComeInTheEnd)
 		EXPECT_EQ(both.lengths[5], 1u << 20);
 		EXPECT_TRUE(equal(both.memory_a, 0, both.memory_b, 0, 1 << 20));
 		if (getenv("PAVO_LOSSY")) {
-			EXPECT_GT(both.rdma_a.repeated(), 0u);
+			EXPECT_GT(both.rdma_a.retries(), 0u);
 		}
 	}
 }
@@ -123,7 +123,7 @@ TEST(ExactlyOnce, LongOnesGoInPieces)
 			       .tell = true,
 			       .tag = 77},
 			      [&](const pavo::Result<void> &how) {
-				      EXPECT_TRUE(how.ok());
+				      EXPECT_TRUE(how.has_value());
 				      ended++;
 			      });
 	ASSERT_TRUE(both.run());
@@ -152,9 +152,9 @@ TEST(ExactlyOnce, WrongMemoryThereIsToldAndOthersGoOn)
 	(void)both.rdma_a.put(both.b_of_a, move, note);
 	ASSERT_TRUE(both.run());
 	ASSERT_EQ(errors.size(), 3u);
-	EXPECT_EQ(errors[0], std::errc::bad_address);
-	EXPECT_EQ(errors[1], std::errc::bad_address);
-	EXPECT_TRUE(errors[2].ok());
+	EXPECT_EQ(errors[0], pavo::Unexpected(std::errc::bad_address));
+	EXPECT_EQ(errors[1], pavo::Unexpected(std::errc::bad_address));
+	EXPECT_TRUE(errors[2].has_value());
 }
 
 TEST(ExactlyOnce, WrongMemoryHereEndsTheWindow)
@@ -175,16 +175,16 @@ TEST(ExactlyOnce, WrongMemoryHereEndsTheWindow)
 		else
 			(void)both.rdma_a.get(both.b_of_a, move, over);
 		ASSERT_TRUE(both.run());
-		EXPECT_EQ(result, std::errc::owner_dead);
-		EXPECT_EQ(both.a.lmt()->state, pavo::WindowState::dead);
-		EXPECT_EQ(both.b.lmt()->state, pavo::WindowState::valid);
+		EXPECT_EQ(result, pavo::Unexpected(std::errc::owner_dead));
+		EXPECT_EQ(both.a.lmt().value().state, pavo::WindowState::dead);
+		EXPECT_EQ(both.b.lmt().value().state, pavo::WindowState::valid);
 	}
 }
 
 TEST(ExactlyOnce, NobodyThereTimesOut)
 {
 	Both both(2,
-		  {.patience = std::chrono::microseconds(500), .attempts = 5});
+		  {.timeout = std::chrono::microseconds(500), .attempts = 5});
 	pavo::Result<void> result;
 
 	/* A window that there is not. */
@@ -198,8 +198,8 @@ TEST(ExactlyOnce, NobodyThereTimesOut)
 				      result = how;
 			      });
 	ASSERT_TRUE(both.run());
-	EXPECT_EQ(result, std::errc::timed_out);
-	EXPECT_EQ(both.rdma_a.repeated(), 4u);
+	EXPECT_EQ(result, pavo::Unexpected(std::errc::timed_out));
+	EXPECT_EQ(both.rdma_a.retries(), 4u);
 }
 
 Task there_and_back(Both &both, std::optional<pavo::Result<void>> &result)
@@ -209,7 +209,7 @@ Task there_and_back(Both &both, std::optional<pavo::Result<void>> &result)
 		      .length = 9000};
 
 	result = co_await both.rdma_a.put(both.b_of_a, move);
-	if (!result->ok())
+	if (!result->has_value())
 		co_return;
 	move.local = both.mapping_a.pvo() + 20'000;
 	result.reset();
@@ -225,7 +225,7 @@ TEST(ExactlyOnce, CanBeAwaited)
 	there_and_back(both, result);
 	ASSERT_TRUE(both.run());
 	ASSERT_TRUE(result);
-	EXPECT_TRUE(result->ok());
+	EXPECT_TRUE(result->has_value());
 	EXPECT_TRUE(equal(both.memory_a, 0, both.memory_a, 20'000, 9000));
 }
 
@@ -238,18 +238,19 @@ TEST(ExactlyOnce, CanBeLookedFor)
 			    .length = 9000};
 
 	fill(both.memory_a, 0, 9000, 5);
-	ASSERT_TRUE(both.rdma_a.put(both.b_of_a, move, there).ok());
+	ASSERT_TRUE(both.rdma_a.put(both.b_of_a, move, there).has_value());
 	move.remote.value ^= uint64_t(1) << 60;
-	ASSERT_TRUE(both.rdma_a.get(both.b_of_a, move, nowhere).ok());
+	ASSERT_TRUE(both.rdma_a.get(both.b_of_a, move, nowhere).has_value());
 	EXPECT_EQ(both.rdma_a.put(both.b_of_a + 1, move, refused),
-		  std::errc::invalid_argument);
+		  pavo::Unexpected(std::errc::invalid_argument));
 	EXPECT_FALSE(there.over() || nowhere.over());
 	ASSERT_TRUE(both.run());
 	EXPECT_TRUE(there.over());
-	EXPECT_TRUE(there.result().ok()) << there.result().error().message();
+	EXPECT_TRUE(there.result().has_value())
+		<< there.result().error_or({}).message();
 	EXPECT_TRUE(equal(both.memory_a, 0, both.memory_b, 500, 9000));
 	EXPECT_TRUE(nowhere.over());
-	EXPECT_EQ(nowhere.result(), std::errc::bad_address);
+	EXPECT_EQ(nowhere.result(), pavo::Unexpected(std::errc::bad_address));
 	EXPECT_FALSE(refused.over() || not_begun.over());
 }
 
@@ -263,15 +264,16 @@ TEST(ExactlyOnce, NobodyHasToLookForIt)
 			    .remote = both.mapping_b.pvo(),
 			    .length = 9000};
 
-	ASSERT_TRUE(both.rdma_a.put(both.b_of_a, move, *gone).ok());
+	ASSERT_TRUE(both.rdma_a.put(both.b_of_a, move, *gone).has_value());
 	gone.reset();
 	move.remote.value ^= uint64_t(1) << 60;
-	ASSERT_TRUE(both.rdma_a.put(both.b_of_a, move, again).ok());
+	ASSERT_TRUE(both.rdma_a.put(both.b_of_a, move, again).has_value());
 	move.remote = both.mapping_b.pvo();
-	ASSERT_TRUE(both.rdma_a.put(both.b_of_a, move, again).ok());
+	ASSERT_TRUE(both.rdma_a.put(both.b_of_a, move, again).has_value());
 	ASSERT_TRUE(both.run());
 	EXPECT_TRUE(again.over());
-	EXPECT_TRUE(again.result().ok()) << again.result().error().message();
+	EXPECT_TRUE(again.result().has_value())
+		<< again.result().error_or({}).message();
 }
 
 Task never_begun(Both &both, std::vector<pavo::Result<void>> &results)
@@ -293,7 +295,8 @@ TEST(ExactlyOnce, WhatIsRefusedIsNotWaitedFor)
 	never_begun(both, results);
 	ASSERT_EQ(results.size(), 2u);
 	for (const auto &result : results)
-		EXPECT_EQ(result, std::errc::invalid_argument);
+		EXPECT_EQ(result,
+			  pavo::Unexpected(std::errc::invalid_argument));
 	EXPECT_EQ(both.rdma_a.pending(), 0u);
 }
 
@@ -319,10 +322,11 @@ TEST(ExactlyOnce, MessagesHaveKindsThatAreFree)
 	for (uint8_t kind :
 	     {pavo::message_kind::plain, pavo::message_kind::rdma,
 	      pavo::message_kind::striped})
-		EXPECT_EQ(say(kind), std::errc::invalid_argument);
-	EXPECT_EQ(say(63), std::errc::invalid_argument);
-	EXPECT_TRUE(say(64).ok());
-	EXPECT_TRUE(say(255).ok());
+		EXPECT_EQ(say(kind),
+			  pavo::Unexpected(std::errc::invalid_argument));
+	EXPECT_EQ(say(63), pavo::Unexpected(std::errc::invalid_argument));
+	EXPECT_TRUE(say(64).has_value());
+	EXPECT_TRUE(say(255).has_value());
 	ASSERT_TRUE(eventually([&] {
 		(void)both.rdma_b.progress();
 		return heard.size() == 2;
@@ -345,13 +349,13 @@ TEST(ExactlyOnce, MessagesGoBesideIt)
 		ASSERT_TRUE(
 			both.rdma_a
 				.send({node_b, both.b.number()}, pattern(n, n))
-				.ok());
+				.has_value());
 		(void)both.rdma_a.put(both.b_of_a,
 				      {.local = both.mapping_a.pvo(),
 				       .remote = both.mapping_b.pvo() + n * 100,
 				       .length = 100},
 				      [&](const pavo::Result<void> &how) {
-					      EXPECT_TRUE(how.ok());
+					      EXPECT_TRUE(how.has_value());
 					      ended++;
 				      });
 	}

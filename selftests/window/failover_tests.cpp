@@ -64,12 +64,12 @@ TEST(Failover, PacketsOfBeforeARecoveryAreDroppedSilently)
 	ASSERT_TRUE(
 		eventually([&] { return stale.by() == 2 * frames.size(); }));
 	EXPECT_TRUE(ends.there.holds(3));
-	EXPECT_EQ(ends.b.lmt()->state, pavo::WindowState::valid)
+	EXPECT_EQ(ends.b.lmt().value().state, pavo::WindowState::valid)
 		<< "no window error";
 	EXPECT_TRUE(quiet(ends.b));
 	EXPECT_TRUE(quiet(ends.a));
 	/* New ones are good. */
-	EXPECT_EQ(ends.b.lmt()->rcxts_owned, 0u);
+	EXPECT_EQ(ends.b.lmt().value().rcxts_owned, 0u);
 	uint32_t before = ends.rcxt_b;
 	must(ends.b.take_rcxts({&ends.rcxt_b, 1}));
 	EXPECT_NE(ends.rcxt_b >> PAVO_RCXT_INDEX_BITS,
@@ -88,8 +88,10 @@ TEST(Failover, WhatIsUnderWayAtARecoveryEnds)
 	recover(ends.device_a);
 	EXPECT_EQ(ends.ask(true, ends.request(1, failover_length, 0)),
 		  pavo::FrameState::bad_rcxt);
-	EXPECT_EQ(ends.a.return_rcxts({&old, 1}), std::errc::invalid_argument);
-	EXPECT_EQ(ends.a.cancel({&old, 1}), std::errc::invalid_argument);
+	EXPECT_EQ(ends.a.return_rcxts({&old, 1}),
+		  pavo::Unexpected(std::errc::invalid_argument));
+	EXPECT_EQ(ends.a.cancel({&old, 1}),
+		  pavo::Unexpected(std::errc::invalid_argument));
 	for (int round = 0; round < 40; round++) {
 		std::vector<uint32_t> many(100);
 		must(ends.a.take_rcxts(many));
@@ -100,7 +102,7 @@ TEST(Failover, WhatIsUnderWayAtARecoveryEnds)
 			ends.a.prepare_rdma(pavo::Direction::write,
 					    {node_b, ends.b.number()},
 					    ends.request(1, failover_length, 0))
-				.ok());
+				.has_value());
 		std::thread sender([&] { (void)ends.a.start(); });
 		recover(ends.device_a);
 		sender.join();
@@ -109,8 +111,8 @@ TEST(Failover, WhatIsUnderWayAtARecoveryEnds)
 		ASSERT_TRUE(state == pavo::FrameState::sent ||
 			    state == pavo::FrameState::bad_rcxt)
 			<< uint32_t(state);
-		ASSERT_EQ(ends.a.lmt()->rcxts, 0u);
-		ASSERT_EQ(ends.a.lmt()->rcxts_owned, 0u);
+		ASSERT_EQ(ends.a.lmt().value().rcxts, 0u);
+		ASSERT_EQ(ends.a.lmt().value().rcxts_owned, 0u);
 	}
 }
 
@@ -134,7 +136,7 @@ int order(const pavo::Device &device, const std::string &words)
 TEST(Failover, IsOrderedByTheRightWordOfTheAdministratorOnly)
 {
 	Ends ends(failover_length);
-	const uint32_t before = ends.b.lmt()->recoveries;
+	const uint32_t before = ends.b.lmt().value().recoveries;
 
 	for (const std::string words :
 	     {"0", "0\n", "n", "off", "2", "-1", " 1", "\n", "recover"})
@@ -146,14 +148,14 @@ TEST(Failover, IsOrderedByTheRightWordOfTheAdministratorOnly)
 		       order(ends.device_b, "0") == EACCES;
 	});
 	EXPECT_TRUE(user.good());
-	EXPECT_EQ(ends.b.lmt()->recoveries, before);
-	EXPECT_EQ(ends.b.lmt()->rcxts_owned, 1u);
+	EXPECT_EQ(ends.b.lmt().value().recoveries, before);
+	EXPECT_EQ(ends.b.lmt().value().rcxts_owned, 1u);
 	ASSERT_EQ(ends.ask(true, ends.request(1, failover_length)),
 		  pavo::FrameState::sent);
 	EXPECT_TRUE(told(ends, 1));
 	EXPECT_EQ(order(ends.device_b, "1\n"), 0);
-	EXPECT_EQ(ends.b.lmt()->recoveries, before + 1);
-	EXPECT_EQ(ends.b.lmt()->rcxts_owned, 0u);
+	EXPECT_EQ(ends.b.lmt().value().recoveries, before + 1);
+	EXPECT_EQ(ends.b.lmt().value().rcxts_owned, 0u);
 }
 
 /* Operations: every third is to a FIFO, every other by the other end. */
@@ -194,7 +196,7 @@ struct FailoverLoad {
 				    .tag = n,
 				    .target = common::end_of(to_fifo(n))};
 		auto over = [this, n](const pavo::Result<void> &how) {
-			EXPECT_TRUE(how.ok())
+			EXPECT_TRUE(how.has_value())
 				<< n << ": " << how.error().message();
 			ended++;
 		};
@@ -251,7 +253,7 @@ struct FailoverLoad {
 /* The libraries at both ends take new contexts, and every operation happens once. */
 TEST(Failover, OperationsGoOnAfterRecoveries)
 {
-	Both both(4, {.patience = std::chrono::milliseconds(5),
+	Both both(4, {.timeout = std::chrono::milliseconds(5),
 		      .piece = 20'000,
 		      .half_piece = 8'000});
 	FailoverLoad load(both);
@@ -268,15 +270,15 @@ TEST(Failover, OperationsGoOnAfterRecoveries)
 	}));
 	EXPECT_EQ(recoveries, 8u);
 	load.expect_whole();
-	EXPECT_EQ(both.a.lmt()->rcxts_owned, 8u);
-	EXPECT_EQ(both.b.lmt()->rcxts_owned, 8u);
+	EXPECT_EQ(both.a.lmt().value().rcxts_owned, 8u);
+	EXPECT_EQ(both.b.lmt().value().rcxts_owned, 8u);
 }
 
 /* The administrator recovers at any moment and does not wait for the library. */
 TEST(Failover, RecoveriesComeFromAnotherThread)
 {
 	constexpr uint32_t wanted = 24;
-	Both both(4, {.patience = std::chrono::milliseconds(5),
+	Both both(4, {.timeout = std::chrono::milliseconds(5),
 		      .piece = 20'000,
 		      .half_piece = 8'000});
 	FailoverLoad load(both);
@@ -293,7 +295,7 @@ TEST(Failover, RecoveriesComeFromAnotherThread)
 	EXPECT_EQ(recoveries, wanted);
 	load.expect_whole();
 	/* The last came when all was over, or not: they go on after it. */
-	pavo::Result<void> result = pavo::Error(std::errc::timed_out);
+	pavo::Result<void> result = pavo::Unexpected(std::errc::timed_out);
 	(void)both.rdma_a.put(both.b_of_a,
 			      {.local = both.mapping_a.pvo(),
 			       .remote = both.mapping_b.pvo(),
@@ -302,7 +304,7 @@ TEST(Failover, RecoveriesComeFromAnotherThread)
 				      result = how;
 			      });
 	ASSERT_TRUE(both.run());
-	EXPECT_TRUE(result.ok()) << result.error().message();
+	EXPECT_TRUE(result.has_value()) << result.error().message();
 	EXPECT_TRUE(
 		equal(both.memory_a, 0, both.memory_b, 0, FailoverLoad::size));
 }
@@ -360,7 +362,7 @@ TEST(Failover, OfALifeBeforeTheAdapterTakesNothing)
 	ASSERT_EQ(ends.ask(true, request), pavo::FrameState::sent);
 	ASSERT_TRUE(eventually([&] { return refused.by() == 1; }));
 	EXPECT_TRUE(ends.there.holds(2));
-	EXPECT_EQ(ends.b.lmt()->state, pavo::WindowState::valid);
+	EXPECT_EQ(ends.b.lmt().value().state, pavo::WindowState::valid);
 }
 
 } // namespace

@@ -98,8 +98,8 @@ TEST(ForgedReads, OfMoreThanThereIsEndAtTheRegion)
 		auto bytes = scene.there.memory.part(page + at, packet);
 		EXPECT_FALSE(memcmp(&one[AT_PAYLOAD], bytes.data(), packet));
 	}
-	EXPECT_EQ(scene.b.lmt()->rcxts, 0u);
-	EXPECT_EQ(scene.b.lmt()->state, pavo::WindowState::valid)
+	EXPECT_EQ(scene.b.lmt().value().rcxts, 0u);
+	EXPECT_EQ(scene.b.lmt().value().state, pavo::WindowState::valid)
 		<< "it was not its fault";
 	EXPECT_TRUE(scene.honest());
 }
@@ -163,8 +163,8 @@ struct Waiting : Scene {
 				      pavo::rdma_flag::tell_target;
 		EXPECT_TRUE(b.prepare_rdma(common::direction_of(write),
 					   {node_a, a.number()}, asked)
-				    .ok());
-		EXPECT_TRUE(b.start().ok());
+				    .has_value());
+		EXPECT_TRUE(b.start().has_value());
 		eventually([&] { return b.sent({&state, 1}) == 1; });
 		EXPECT_EQ(state, pavo::FrameState::sent);
 	}

@@ -25,7 +25,7 @@ bool talk(pavo::Window &from, pavo::Window &to)
 		std::vector<std::byte> got;
 		bool took = false;
 
-		if (!from.send(to.address(), sent).ok())
+		if (!from.send(to.address(), sent).has_value())
 			return false;
 		took = eventually([&] {
 			return to.receive(

@@ -70,9 +70,9 @@ public:
 		for (uint32_t n = 0; n < 20; n++)
 			EXPECT_TRUE(a_.send({node_b, b_.number()},
 					    pattern(n, 70 * n))
-					    .ok());
-		EXPECT_TRUE(
-			eventually([&] { return b_.lmt()->recv_count == 20; }));
+					    .has_value());
+		EXPECT_TRUE(eventually(
+			[&] { return b_.lmt().value().recv_count == 20; }));
 		/* Count frames that can be seen, not those that have a slot only. */
 		EXPECT_TRUE(eventually([&] {
 			return std::atomic_ref(
@@ -91,9 +91,9 @@ public:
 	bool untouched() const
 	{
 		return here_.holds(21) && there_.holds(22) &&
-		       fifos() == fifos_ && b_.lmt()->recv_count == 20 &&
-		       a_.lmt()->state == pavo::WindowState::valid &&
-		       b_.lmt()->state == pavo::WindowState::valid;
+		       fifos() == fifos_ && b_.lmt().value().recv_count == 20 &&
+		       a_.lmt().value().state == pavo::WindowState::valid &&
+		       b_.lmt().value().state == pavo::WindowState::valid;
 	}
 
 	/* It does what it is for, at last. */
@@ -111,8 +111,8 @@ public:
 
 		ASSERT_TRUE(a_.prepare_rdma(pavo::Direction::write,
 					    {node_b, b_.number()}, request)
-				    .ok());
-		ASSERT_TRUE(a_.start().ok());
+				    .has_value());
+		ASSERT_TRUE(a_.start().has_value());
 		EXPECT_EQ(ended(a_).tid, 1u);
 		EXPECT_TRUE(std::ranges::equal(
 			here_.memory.part(garbage_page, garbage_mapped),
@@ -196,7 +196,8 @@ struct Villain : testing::Test {
 	void lend()
 	{
 		for (uint32_t rcxt : theirs)
-			while (rcxt && !pair.b.return_rcxts({&rcxt, 1}).ok())
+			while (rcxt &&
+			       !pair.b.return_rcxts({&rcxt, 1}).has_value())
 				(void)pair.b.cancel({&rcxt, 1});
 		must(pair.b.take_rcxts(theirs));
 	}
@@ -340,7 +341,7 @@ struct Villain : testing::Test {
 		for (uint32_t i = 0; i < n; i++)
 			frame(next + i);
 		command(*window, command_word(PAVO_WCMD_START_TRANSMIT, n));
-		ASSERT_TRUE(shared_of(*window).kick().ok());
+		ASSERT_TRUE(shared_of(*window).kick().has_value());
 		for (uint32_t i = 0; i < n; i++) {
 			ASSERT_TRUE(eventually([&] { return mark(next + i); }));
 			seen.insert(mark(next + i));
@@ -396,7 +397,7 @@ TEST_F(Villain, RequestsOfAnyKind)
 		moved.emplace_back(pair.device_b, reason);
 	for (uint32_t n = 1; n <= 2500 && !HasFatalFailure(); n++) {
 		round();
-		if (window->lmt()->state == pavo::WindowState::dead) {
+		if (window->lmt().value().state == pavo::WindowState::dead) {
 			deaths++;
 			open();
 		}
@@ -407,7 +408,7 @@ TEST_F(Villain, RequestsOfAnyKind)
 			ASSERT_TRUE(within()) << n;
 		}
 	}
-	EXPECT_EQ(pair.b.lmt()->state, pavo::WindowState::valid);
+	EXPECT_EQ(pair.b.lmt().value().state, pavo::WindowState::valid);
 	EXPECT_GT(deaths, 0u);
 	for (uint32_t state :
 	     {PAVO_FRAME_SENT, PAVO_FRAME_BAD_TYPE, PAVO_FRAME_BAD_LENGTH,
@@ -466,14 +467,14 @@ TEST_F(Villain, RequestsThatChange)
 	for (int n = 0; n < 400; n++) {
 		command(*window, command_word(PAVO_WCMD_START_TRANSMIT,
 					      1 + uint32_t(random() % 8)));
-		EXPECT_TRUE(shared_of(*window).kick().ok());
+		EXPECT_TRUE(shared_of(*window).kick().has_value());
 		look_away(pair.b);
 		look_away(*window);
 	}
 	over = true;
 	scribbler.join();
-	EXPECT_EQ(window->lmt()->state, pavo::WindowState::valid);
-	EXPECT_EQ(pair.b.lmt()->state, pavo::WindowState::valid);
+	EXPECT_EQ(window->lmt().value().state, pavo::WindowState::valid);
+	EXPECT_EQ(pair.b.lmt().value().state, pavo::WindowState::valid);
 	EXPECT_GT(placed.by(), 0u);
 	EXPECT_TRUE(bystander.untouched());
 	EXPECT_TRUE(within());
@@ -509,9 +510,10 @@ TEST_F(Villain, CommandsOfAnyKind)
 	};
 
 	for (uint32_t n = 0; n < waiting; n++)
-		ASSERT_TRUE(pair.b.send({node_a, window->number()}, {}).ok());
-	ASSERT_TRUE(
-		eventually([&] { return window->lmt()->recv_free == free; }));
+		ASSERT_TRUE(
+			pair.b.send({node_a, window->number()}, {}).has_value());
+	ASSERT_TRUE(eventually(
+		[&] { return window->lmt().value().recv_free == free; }));
 	Moved counter(pair.device_a, "window_bad_commands");
 	for (int round = 0; round < 3000; round++) {
 		pavo_command_page *shared = shared_of(*window).commands();
@@ -533,17 +535,17 @@ TEST_F(Villain, CommandsOfAnyKind)
 		}
 		/* More than a ring can hold: none of them is looked at. */
 		if (one_in(50)) {
-			ASSERT_TRUE(shared_of(*window).kick().ok());
+			ASSERT_TRUE(shared_of(*window).kick().has_value());
 			shared->producer += PAVO_WCMD_RING + 1 +
 					    uint32_t(random() % 100'000);
 			wrong++;
 		}
 		shared->consumer = uint32_t(random());
-		ASSERT_TRUE(shared_of(*window).kick().ok());
-		ASSERT_TRUE(
-			eventually([&] { return !window->lmt()->send_ready; }));
+		ASSERT_TRUE(shared_of(*window).kick().has_value());
+		ASSERT_TRUE(eventually(
+			[&] { return !window->lmt().value().send_ready; }));
 		ready = 0;
-		ASSERT_EQ(window->lmt()->recv_free, free);
+		ASSERT_EQ(window->lmt().value().recv_free, free);
 	}
 	EXPECT_EQ(counter.by(), wrong);
 	EXPECT_TRUE(bystander.untouched());

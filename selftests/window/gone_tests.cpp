@@ -34,8 +34,8 @@ struct Reading : Scene {
 
 		EXPECT_TRUE(b.prepare_rdma(pavo::Direction::read,
 					   {node_a, a.number()}, asked)
-				    .ok());
-		EXPECT_TRUE(b.start().ok());
+				    .has_value());
+		EXPECT_TRUE(b.start().has_value());
 		eventually([&] { return b.sent({&state, 1}) == 1; });
 		return state;
 	}
@@ -60,8 +60,8 @@ struct Reading : Scene {
 
 	bool dead()
 	{
-		return b.lmt()->state == pavo::WindowState::dead &&
-		       b.lmt()->fatal_rcxt == forged_b;
+		return b.lmt().value().state == pavo::WindowState::dead &&
+		       b.lmt().value().fatal_rcxt == forged_b;
 	}
 
 	world::Memory memory{mapped};
@@ -82,7 +82,8 @@ TEST(OwnMemory, ThatIsNoneEndsTheWindowOfAReadAtOnce)
 		EXPECT_TRUE(quiet(scene.b));
 		EXPECT_EQ(scene.ask(), pavo::FrameState::dead);
 		EXPECT_EQ(asked.by(), 0u);
-		EXPECT_EQ(scene.a.lmt()->state, pavo::WindowState::valid);
+		EXPECT_EQ(scene.a.lmt().value().state,
+			  pavo::WindowState::valid);
 	}
 }
 
@@ -98,7 +99,7 @@ TEST(OwnMemory, IsNotLookedForWhereThereIsNone)
 	scene.asked.length = 0;
 	scene.asked.tid = ++scene.tid;
 	EXPECT_EQ(scene.ask(), pavo::FrameState::sent);
-	EXPECT_EQ(scene.b.lmt()->state, pavo::WindowState::valid);
+	EXPECT_EQ(scene.b.lmt().value().state, pavo::WindowState::valid);
 	EXPECT_TRUE(scene.honest());
 }
 
@@ -125,7 +126,8 @@ TEST(OwnMemory, ThatGoesAwayBeforeTheDataComesEndsTheWindow)
 		scene.send(frame);
 		EXPECT_TRUE(eventually([&] { return late.by() == 1; }));
 		EXPECT_TRUE(scene.untouched());
-		EXPECT_EQ(scene.a.lmt()->state, pavo::WindowState::valid);
+		EXPECT_EQ(scene.a.lmt().value().state,
+			  pavo::WindowState::valid);
 	}
 }
 
@@ -143,7 +145,7 @@ TEST(OwnMemory, ThatIsThereKeepsTheWindowAliveWhateverComes)
 	EXPECT_EQ(done.tid, scene.asked.tid);
 	EXPECT_EQ(done.status, pavo::PvoResult::key);
 	EXPECT_EQ(refused.by(), 1u);
-	EXPECT_EQ(scene.b.lmt()->state, pavo::WindowState::valid);
+	EXPECT_EQ(scene.b.lmt().value().state, pavo::WindowState::valid);
 	EXPECT_TRUE(scene.untouched());
 	EXPECT_TRUE(scene.honest());
 }
@@ -162,7 +164,7 @@ TEST(OwnMemory, OfOthersIsTheirs)
 	scene.send(frame);
 	EXPECT_TRUE(eventually([&] { return refused.by() == 1; }));
 	EXPECT_TRUE(scene.untouched());
-	EXPECT_EQ(scene.b.lmt()->state, pavo::WindowState::valid);
+	EXPECT_EQ(scene.b.lmt().value().state, pavo::WindowState::valid);
 	EXPECT_TRUE(scene.honest());
 }
 

@@ -48,7 +48,7 @@ public:
 		  rdma_(pavo::Rdma::open(node_.window).value()),
 		  arrived_(senders)
 	{
-		examples::Door door(port);
+		nodes::Door door(port);
 
 		rdma_.on_arrival([this](const pavo::RdmaArrival &arrival) {
 			take(arrival);
@@ -57,7 +57,7 @@ public:
 			meetings_.push_back(door.meet());
 			node_.introduce(meetings_.back());
 			Card card{{}, mapping_.pvo(), senders};
-			examples::must(rdma_.lend(card.contexts), "contexts");
+			common::must(rdma_.lend(card.contexts), "contexts");
 			meetings_.back().exchange(card);
 		}
 		/* From here on they send at the same time. */
@@ -88,7 +88,7 @@ private:
 	void together()
 	{
 		for (char word : {'c', 'g'})
-			for (examples::Meeting &meeting : meetings_)
+			for (nodes::Meeting &meeting : meetings_)
 				meeting.exchange(word);
 	}
 
@@ -104,13 +104,13 @@ private:
 		last = arrival.tag;
 	}
 
-	examples::Node node_;
+	nodes::Node node_;
 	std::vector<std::byte> buffer_;
 	pavo::Mapping mapping_;
 	pavo::Rdma rdma_;
 	/* The round of each that came last. */
 	std::vector<uint32_t> arrived_;
-	std::vector<examples::Meeting> meetings_;
+	std::vector<nodes::Meeting> meetings_;
 };
 
 /* ------------------------------------------------------------------ sender */
@@ -127,10 +127,10 @@ public:
 		pavo::WindowAddress window = node_.introduce(meeting_);
 
 		target_ = meeting_.exchange(Card{});
-		peer_ = examples::must(rdma_.add({window,
-						  {target_.contexts.begin(),
-						   target_.contexts.end()}}),
-				       "contexts");
+		peer_ = common::must(rdma_.add({window,
+						{target_.contexts.begin(),
+						 target_.contexts.end()}}),
+				     "contexts");
 		together();
 	}
 
@@ -147,7 +147,7 @@ public:
 		together();
 	}
 
-	uint64_t repeated() const { return rdma_.repeated(); }
+	uint64_t repeated() const { return rdma_.retries(); }
 
 private:
 	void together()
@@ -170,16 +170,16 @@ private:
 			result = how;
 		};
 
-		examples::must(put ? rdma_.put(peer_, move, done) :
-				     rdma_.get(peer_, move, done),
-			       "no operation");
+		common::must(put ? rdma_.put(peer_, move, done) :
+				   rdma_.get(peer_, move, done),
+			     "no operation");
 		while (rdma_.pending())
 			(void)rdma_.progress();
-		examples::must(result, put ? "put" : "get");
+		common::must(result, put ? "put" : "get");
 	}
 
-	examples::Meeting meeting_;
-	examples::Node node_;
+	nodes::Meeting meeting_;
+	nodes::Node node_;
 	std::vector<std::byte> buffer_;
 	pavo::Mapping mapping_;
 	pavo::Rdma rdma_;

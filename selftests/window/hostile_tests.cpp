@@ -180,7 +180,7 @@ TEST(Hostile, AnythingAtAll)
 	EXPECT_TRUE(scene.honest());
 	EXPECT_TRUE(scene.there.holds(2, 0, page));
 	EXPECT_TRUE(scene.there.holds(2, page + mapped, page));
-	EXPECT_EQ(scene.b.lmt()->state, pavo::WindowState::valid);
+	EXPECT_EQ(scene.b.lmt().value().state, pavo::WindowState::valid);
 }
 
 } // namespace

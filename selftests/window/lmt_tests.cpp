@@ -49,10 +49,10 @@ TEST(Table, WhoIsToldAndWhereItIs)
 								    -1;
 		auto window = another(pair, options);
 
-		EXPECT_EQ(window->lmt()->events, events);
+		EXPECT_EQ(window->lmt().value().events, events);
 	}
-	EXPECT_EQ(pair.a.lmt()->node, node_a);
-	EXPECT_EQ(pair.b.lmt()->node, node_b);
+	EXPECT_EQ(pair.a.lmt().value().node, node_a);
+	EXPECT_EQ(pair.b.lmt().value().node, node_b);
 }
 
 /* By the offsets of the table the same memory is mapped once more. */
@@ -81,7 +81,8 @@ TEST(Table, AddressesOfTheFifos)
 	shared_of(pair.a).send_frame(9)->window = 0x5a5a02;
 	EXPECT_EQ(word(lmt.recv_offset, lmt.recv_frames, 7), 0x5a5a01u);
 	EXPECT_EQ(word(lmt.send_offset, lmt.send_frames, 9), 0x5a5a02u);
-	EXPECT_NE(pair.b.lmt()->recv_offset, pair.b.lmt()->send_offset);
+	EXPECT_NE(pair.b.lmt().value().recv_offset,
+		  pair.b.lmt().value().send_offset);
 }
 
 /* The table of a window in any state, with a value in every field that it may have. */
@@ -106,11 +107,11 @@ TEST(Table, RootReadsAllOfIt)
 
 	same();
 	must(window->take_rcxts(rcxts));
-	ASSERT_TRUE(two.ready().ok());
-	ASSERT_TRUE(window->recv_threshold(5).ok());
-	ASSERT_TRUE(window->send_threshold(9).ok());
-	ASSERT_TRUE(window->send({node_a, ends.a.number()}, {}).ok());
-	ASSERT_TRUE(ends.a.send({node_b, window->number()}, {}).ok());
+	ASSERT_TRUE(two.ready().has_value());
+	ASSERT_TRUE(window->recv_threshold(5).has_value());
+	ASSERT_TRUE(window->send_threshold(9).has_value());
+	ASSERT_TRUE(window->send({node_a, ends.a.number()}, {}).has_value());
+	ASSERT_TRUE(ends.a.send({node_b, window->number()}, {}).has_value());
 	ASSERT_TRUE(eventually([&] {
 		pavo::Lmt lmt = window->lmt().value();
 
@@ -129,17 +130,17 @@ TEST(Table, RootReadsAllOfIt)
 	request.local_pvo = 1;
 	ASSERT_TRUE(window->prepare_rdma(pavo::Direction::write,
 					 {node_a, ends.a.number()}, request)
-			    .ok());
-	ASSERT_TRUE(window->start().ok());
+			    .has_value());
+	ASSERT_TRUE(window->start().has_value());
 	/* The event of that is the ready handler's. */
 	ASSERT_TRUE(eventually([&] {
 		lmt = window->lmt().value();
 		return lmt.state == pavo::WindowState::dead &&
 		       !lmt.handlers_ready && lmt.send_count == 2;
 	}));
-	EXPECT_EQ(window->lmt()->fatal_rcxt, rcxts[1]);
+	EXPECT_EQ(window->lmt().value().fatal_rcxt, rcxts[1]);
 	same();
-	ASSERT_TRUE(window->disable().ok());
+	ASSERT_TRUE(window->disable().has_value());
 	same();
 }
 
@@ -156,16 +157,16 @@ TEST(Table, TheKeyIsThatOfItsPackets)
 	Wire in("vb");
 	std::vector<Frame> frames;
 
-	ASSERT_TRUE(pair.a.send({node_b, pair.b.number()}, {}).ok());
+	ASSERT_TRUE(pair.a.send({node_b, pair.b.number()}, {}).has_value());
 	ASSERT_TRUE(eventually([&] {
 		auto more = in.recorded(0xc0);
 
 		frames.insert(frames.end(), more.begin(), more.end());
 		return !frames.empty();
 	}));
-	EXPECT_EQ(field(frames[0], AT_KEY, 8), pair.a.lmt()->key);
-	EXPECT_EQ(pair.b.lmt()->key, pair.a.lmt()->key);
-	EXPECT_NE(foreign.lmt()->key, pair.a.lmt()->key);
+	EXPECT_EQ(field(frames[0], AT_KEY, 8), pair.a.lmt().value().key);
+	EXPECT_EQ(pair.b.lmt().value().key, pair.a.lmt().value().key);
+	EXPECT_NE(foreign.lmt().value().key, pair.a.lmt().value().key);
 }
 
 TEST(Table, OrdinaryUsersSeeNoKey)
@@ -176,7 +177,7 @@ TEST(Table, OrdinaryUsersSeeNoKey)
 			.value();
 	pavo::Window window = pavo::Window::open(job).value();
 
-	EXPECT_NE(window.lmt()->key, 0u);
+	EXPECT_NE(window.lmt().value().key, 0u);
 	EXPECT_NE(line_of(device, window), "");
 	world::Process user([&](world::Process &) {
 		world::become_user(400 * world::page);
@@ -224,7 +225,7 @@ TEST(Table, WhatIsLeftOfATurn)
 	});
 
 	EXPECT_TRUE(eventually([&] {
-		uint32_t left = pair.a.lmt()->quantum_left;
+		uint32_t left = pair.a.lmt().value().quantum_left;
 
 		most = std::max(most, left);
 		between |= left && left < quantum;
@@ -233,7 +234,8 @@ TEST(Table, WhatIsLeftOfATurn)
 	over = true;
 	sender.join();
 	EXPECT_LE(most, quantum);
-	EXPECT_TRUE(eventually([&] { return !pair.a.lmt()->quantum_left; }));
+	EXPECT_TRUE(
+		eventually([&] { return !pair.a.lmt().value().quantum_left; }));
 }
 
 } // namespace

@@ -23,7 +23,7 @@ constexpr uint16_t port = 7480;
 
 Visitors::Visitors(unsigned clients)
 {
-	examples::Door door(port);
+	nodes::Door door(port);
 
 	for (unsigned i = 0; i < clients; i++)
 		meetings.push_back(door.meet());
@@ -32,7 +32,7 @@ Visitors::Visitors(unsigned clients)
 void Visitors::together()
 {
 	for (char word : {'c', 'g'})
-		for (examples::Meeting &meeting : meetings)
+		for (nodes::Meeting &meeting : meetings)
 			meeting.exchange(word);
 }
 
@@ -47,7 +47,7 @@ Server::Server(const Arguments &arguments)
 	: Visitors(arguments.clients),
 	  node(arguments.adapters[0], job_id, job_key, 0)
 {
-	for (examples::Meeting &meeting : meetings) {
+	for (nodes::Meeting &meeting : meetings) {
 		windows.push_back(node.introduce(meeting).window);
 		if (arguments.second)
 			introduce_second(node, meeting);
@@ -63,13 +63,13 @@ Client::Client(const Arguments &arguments)
 		introduce_second(node, meeting);
 }
 
-void together(examples::Meeting &meeting)
+void together(nodes::Meeting &meeting)
 {
 	meeting.exchange('c');
 	meeting.exchange('g');
 }
 
-examples::Meeting visit(const Arguments &arguments)
+nodes::Meeting visit(const Arguments &arguments)
 {
 	return {arguments.host, port};
 }

@@ -2,7 +2,7 @@
 /*
  * nodes.h - what tests of windows between machines share: patterns, waiting, and who takes
  * part. One node serves and has number 0, all others (1, 2, ...) come to it at the same
- * time. They find each other by TCP, as the examples do.
+ * time. They find each other by TCP (meeting.h).
  */
 #ifndef PAVO_WINDOW_NODES_H
 #define PAVO_WINDOW_NODES_H
@@ -19,10 +19,10 @@
 
 #include <pavo/window.hpp>
 
-#include "../../userspace/examples/meeting.hpp"
 #include "../common/adapter.h"
 #include "../common/eventually.h"
 #include "../common/pattern.h"
+#include "meeting.h"
 
 namespace nodes {
 
@@ -103,14 +103,14 @@ struct Visitors {
 	/* All have come, or are gone: the server may come, too. */
 	bool all_wait() const;
 
-	std::vector<examples::Meeting> meetings;
+	std::vector<nodes::Meeting> meetings;
 };
 
 /* ... with a window. */
 struct Server : Visitors {
 	explicit Server(const Arguments &arguments);
 
-	examples::Node node;
+	nodes::Node node;
 	/* Of each visitor. */
 	std::vector<uint32_t> windows;
 };
@@ -120,21 +120,21 @@ struct Client {
 
 	uint32_t self() const { return meeting.node(); }
 
-	examples::Meeting meeting;
-	examples::Node node;
+	nodes::Meeting meeting;
+	nodes::Node node;
 	/* The server's. */
 	uint32_t window;
 };
 
 /* Visitors::together() of a visitor. */
-void together(examples::Meeting &meeting);
-examples::Meeting visit(const Arguments &arguments);
+void together(nodes::Meeting &meeting);
+nodes::Meeting visit(const Arguments &arguments);
 
 /*
  * The other end has a second address, as this one has (nodes-lib.sh): packets between them
  * take both, in turn.
  */
-void introduce_second(examples::Node &node, examples::Meeting &meeting);
+void introduce_second(nodes::Node &node, nodes::Meeting &meeting);
 
 using common::counter;
 using common::recover;

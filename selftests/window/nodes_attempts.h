@@ -11,12 +11,12 @@
 namespace nodes {
 
 /* How long an attempt is waited for, before another. */
-constexpr auto patience = std::chrono::milliseconds(200);
+constexpr auto timeout = std::chrono::milliseconds(200);
 
 /* Until it is so, or an attempt was waited for. */
 template <class Condition> bool soon(Condition &&condition)
 {
-	return common::eventually(condition, patience);
+	return common::eventually(condition, timeout);
 }
 
 /* Whose pattern memory has when nothing was written to it by RDMA. */

@@ -108,7 +108,7 @@ private:
 
 	void be_put(size_t i, uint32_t number)
 	{
-		examples::Meeting &meeting = asked_.meetings[i];
+		nodes::Meeting &meeting = asked_.meetings[i];
 		Sink &sink = sinks_[i];
 
 		sink.clear();
@@ -123,7 +123,7 @@ private:
 
 	void be_got(size_t i, uint32_t number)
 	{
-		examples::Meeting &meeting = asked_.meetings[i];
+		nodes::Meeting &meeting = asked_.meetings[i];
 
 		fill(asked_.part(i), client(i), number);
 		meeting.exchange('g');
@@ -133,7 +133,7 @@ private:
 			cancel(i);
 		/* While its data is still sent, the context takes none. */
 		until("the end of a get",
-		      [&] { return !asked_.node.window.lmt()->rcxts; });
+		      [&] { return !asked_.node.window.lmt().value().rcxts; });
 		must_hold(asked_.part(i), client(i), number);
 	}
 
@@ -165,7 +165,7 @@ public:
 	void finish()
 	{
 		must(sink_.cut() > 0, "no cancel came in the middle");
-		must(!asker_.asking().lmt()->recv_count,
+		must(!asker_.asking().lmt().value().recv_count,
 		     "told of what was cancelled, and not to be told");
 		together(asker_.meeting);
 		printf("%u of %u gets were cut\n", sink_.cut(),

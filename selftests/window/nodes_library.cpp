@@ -71,7 +71,7 @@ private:
 	/* By C it has another window than when they met. */
 	void meet(size_t i)
 	{
-		examples::Meeting &meeting = server_.meetings[i];
+		nodes::Meeting &meeting = server_.meetings[i];
 		uint32_t window = server_.windows[i];
 		LibraryCard mine{{}, mapping_.pvo() + i * library_length};
 
@@ -193,7 +193,7 @@ template <class T> Opened<T> opened(T *t, void (*close)(T *))
 /* A client that has nothing of C++ but how it meets the other. */
 class ByC {
 public:
-	ByC(const std::string &adapter, examples::Meeting &meeting)
+	ByC(const std::string &adapter, nodes::Meeting &meeting)
 		: device_(opened(pavo_device_open(adapter.c_str()),
 				 pavo_device_close)),
 		  job_(opened(pavo_job_open(device_.get(), job_id, job_key),
@@ -242,9 +242,10 @@ public:
 
 private:
 	Opened<pavo_window> open_window(const std::string &adapter,
-					examples::Meeting &meeting)
+					nodes::Meeting &meeting)
 	{
-		examples::Address address = examples::address_of(adapter);
+		pavo::AdapterAddress address =
+			pavo::Device::open(adapter).value().address().value();
 		pavo_window_options options = {.node = meeting.node(),
 					       .gid_index = address.index};
 

@@ -38,8 +38,8 @@ constexpr unsigned recoveries = 3;
 
 /* Several pieces each, and no long waits for what was lost. */
 constexpr pavo::RdmaOptions rdma_options = {
-	.patience = std::chrono::milliseconds(10),
-	.most_patience = std::chrono::milliseconds(200),
+	.timeout = std::chrono::milliseconds(10),
+	.max_timeout = std::chrono::milliseconds(200),
 	.piece = 20'000,
 	.half_piece = 8'000};
 
@@ -194,7 +194,7 @@ public:
 		rdma_.on_feed([](const RdmaAsked &asked) {
 			return filler(asked.from.node, asked.tag);
 		});
-		for (examples::Meeting &meeting : server_.meetings) {
+		for (nodes::Meeting &meeting : server_.meetings) {
 			prepare(meeting.other());
 			exchange_cards(meeting);
 		}
@@ -210,7 +210,7 @@ public:
 			       arrived_.size() == expected();
 		});
 		must(recoveries_.over(), "a recovery did not take place");
-		for (examples::Meeting &meeting : server_.meetings)
+		for (nodes::Meeting &meeting : server_.meetings)
 			must_be_in_order(meeting.other());
 		server_.together();
 	}
@@ -222,7 +222,7 @@ private:
 						  part_size());
 	}
 
-	void exchange_cards(examples::Meeting &meeting)
+	void exchange_cards(nodes::Meeting &meeting)
 	{
 		RdmaCard card{{},
 			      mapping_.pvo() +
@@ -334,7 +334,7 @@ public:
 		must_be_in_order();
 		together(client_.meeting);
 		printf("%llu attempts were repeated\n",
-		       static_cast<unsigned long long>(rdma_.repeated()));
+		       static_cast<unsigned long long>(rdma_.retries()));
 	}
 
 private:

@@ -19,7 +19,7 @@ namespace nodes {
 
 namespace {
 
-using examples::Address;
+using Address = pavo::AdapterAddress;
 
 /* 192.168.79 of the first adapter (nodes-lib.sh). */
 Address second_of(const std::string &device)
@@ -91,7 +91,7 @@ private:
 void by_two(const Arguments &arguments, void (*test)(const Arguments &))
 {
 	const std::string &device = arguments.adapters[0];
-	Coming first(examples::address_of(device).gid);
+	Coming first(pavo::Device::open(device).value().address().value().gid);
 	Coming second(second_of(device).gid);
 	Arguments two = arguments;
 
@@ -109,7 +109,7 @@ void by_two(const Arguments &arguments, void (*test)(const Arguments &))
 
 } // namespace
 
-void introduce_second(examples::Node &node, examples::Meeting &meeting)
+void introduce_second(nodes::Node &node, nodes::Meeting &meeting)
 {
 	Address mine = second_of(node.device.name());
 	pavo::Gid theirs = meeting.exchange(mine.gid);

@@ -219,7 +219,8 @@ void recover_from_the_past(const Arguments &arguments)
 	for (size_t i = 0; i < asked.clients(); i++)
 		keeper.must_have(i, 1);
 	recover(arguments.adapters[0]);
-	must(!window.lmt()->rcxts_owned, "contexts are left by a recovery");
+	must(!window.lmt().value().rcxts_owned,
+	     "contexts are left by a recovery");
 	fill(asked.memory, untouched, 2);
 	asked.together();
 	for (size_t i = 0; i < asked.clients(); i++) {

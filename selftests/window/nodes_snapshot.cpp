@@ -69,7 +69,7 @@ public:
 
 	void finish()
 	{
-		for (examples::Meeting &meeting : server_.meetings)
+		for (nodes::Meeting &meeting : server_.meetings)
 			meeting.exchange(Aim{true, 0, 0, {}});
 	}
 

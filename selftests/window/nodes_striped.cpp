@@ -29,13 +29,13 @@ constexpr uint32_t returned = 100;
 constexpr pavo::StripedOptions striped_options(unsigned attempts = 200)
 {
 	return {.chunk = 1 << 15,
-		.lane = {.patience = std::chrono::milliseconds(20),
-			 .most_patience = std::chrono::milliseconds(250),
+		.lane = {.timeout = std::chrono::milliseconds(20),
+			 .max_timeout = std::chrono::milliseconds(250),
 			 .attempts = attempts}};
 }
 
 /* An adapter, with a window of the job, and memory that others have, too. */
-struct Lane : examples::Node {
+struct Lane : nodes::Node {
 	Lane(const std::string &name, uint16_t number,
 	     std::span<std::byte> memory)
 		: Node(name, job_id, job_key, number),
@@ -48,7 +48,7 @@ struct Lane : examples::Node {
 
 /* One end: lanes by all adapters to the other machine, and memory. */
 struct End {
-	End(const Arguments &arguments, examples::Meeting &with,
+	End(const Arguments &arguments, nodes::Meeting &with,
 	    const pavo::StripedOptions &options = striped_options())
 		: meeting(with), memory(message_size), striped(options)
 	{
@@ -74,7 +74,7 @@ struct End {
 		     "the other end's lane");
 	}
 
-	examples::Meeting &meeting;
+	nodes::Meeting &meeting;
 	std::vector<std::byte> memory;
 	std::vector<std::unique_ptr<Lane>> lanes;
 	pavo::Striped striped;
@@ -127,7 +127,7 @@ void serve(const Arguments &arguments, bool lost)
 	Visitors visitors(arguments.clients);
 	std::vector<std::unique_ptr<End>> ends;
 
-	for (examples::Meeting &meeting : visitors.meetings)
+	for (nodes::Meeting &meeting : visitors.meetings)
 		ends.push_back(std::make_unique<End>(arguments, meeting));
 	visitors.together();
 	serve_all(visitors, ends);
@@ -136,8 +136,8 @@ void serve(const Arguments &arguments, bool lost)
 
 		must(end->arrived == 1, "told of a message not once");
 		must_hold(end->memory, node, 1);
-		must(end->striped.lane(0).living &&
-			     end->striped.lane(1).living != lost,
+		must(end->striped.lane(0).alive &&
+			     end->striped.lane(1).alive != lost,
 		     "another lane has failed here");
 		fill(end->memory, returned + node, 2);
 	}
@@ -157,12 +157,12 @@ void put_and_get(End &end, const std::function<void()> &middle, bool lost)
 	/* It is a good lane, to begin with: a part of every message goes by it. */
 	fill(end.memory, end.meeting.node(), 3);
 	move(end, true, false, [] {});
-	must(end.striped.lane(1).living && end.striped.lane(1).chunks > 0,
+	must(end.striped.lane(1).alive && end.striped.lane(1).chunks > 0,
 	     "the lane has carried nothing");
 	fill(end.memory, end.meeting.node(), 1);
 	move(end, true, true, middle);
 	uint64_t chunks = end.striped.lane(1).chunks;
-	must(end.striped.lane(0).living && end.striped.lane(1).living != lost,
+	must(end.striped.lane(0).alive && end.striped.lane(1).alive != lost,
 	     "another lane has failed");
 	must_hold(end.memory, end.meeting.node(), 1);
 	together(end.meeting);
@@ -177,7 +177,7 @@ void put_and_get(End &end, const std::function<void()> &middle, bool lost)
 void lose_a_lane(const Arguments &arguments, const std::string &command,
 		 std::errc why, const pavo::StripedOptions &options)
 {
-	examples::Meeting meeting = visit(arguments);
+	nodes::Meeting meeting = visit(arguments);
 	End end(arguments, meeting, options);
 
 	put_and_get(
@@ -187,7 +187,7 @@ void lose_a_lane(const Arguments &arguments, const std::string &command,
 			     "the lane is not lost");
 		},
 		true);
-	must(end.striped.lane(1).why == why,
+	must(end.striped.lane(1).error == why,
 	     "the lane has failed by something else");
 }
 
@@ -218,7 +218,7 @@ void serve_striped_recoveries(const Arguments &arguments)
 
 void ask_striped_recoveries(const Arguments &arguments)
 {
-	examples::Meeting meeting = visit(arguments);
+	nodes::Meeting meeting = visit(arguments);
 	End end(arguments, meeting);
 
 	put_and_get(

@@ -24,7 +24,7 @@ constexpr size_t heap = 1000;
 using Rcxts = std::array<uint32_t, used>;
 
 /* Root reads the same of it as the process does. */
-void must_agree(const examples::Node &node)
+void must_agree(const nodes::Node &node)
 {
 	const pavo::Device &device = node.device;
 
@@ -40,7 +40,7 @@ void must_agree(const examples::Node &node)
  * A message each way, and again what was lost: the tables of both ends count it, and have
  * the key of the job that packets show. One other end after the other.
  */
-void talk(examples::Node &node, examples::Meeting &meeting, uint32_t window)
+void talk(nodes::Node &node, nodes::Meeting &meeting, uint32_t window)
 {
 	meeting.exchange('g');
 	const pavo::Lmt before = node.window.lmt().value();
@@ -50,7 +50,7 @@ void talk(examples::Node &node, examples::Meeting &meeting, uint32_t window)
 		must(node.window.send({meeting.other(), window}, {}),
 		     "message");
 		bool here = soon([&] {
-			return node.window.lmt()->recv_count !=
+			return node.window.lmt().value().recv_count !=
 			       before.recv_count;
 		});
 		over = meeting.exchange(here) && here;
@@ -62,13 +62,14 @@ void talk(examples::Node &node, examples::Meeting &meeting, uint32_t window)
 	must_agree(node);
 	until("as many messages as the table says", [&] {
 		node.window.receive([](const Message &) {});
-		return node.window.received() == node.window.lmt()->recv_count;
+		return node.window.received() ==
+		       node.window.lmt().value().recv_count;
 	});
 	node.window.forget_sent();
 }
 
 /* Every field that this end decides about. */
-void must_have(const examples::Node &node, uint16_t number, size_t rcxts)
+void must_have(const nodes::Node &node, uint16_t number, size_t rcxts)
 {
 	const pavo::Lmt lmt = node.window.lmt().value();
 
@@ -89,9 +90,10 @@ std::vector<uint32_t> take_all(Window &window)
 	for (size_t n = heap; n; n /= 10) {
 		std::vector<uint32_t> some(n);
 
-		while (window.take_rcxts(some).ok())
+		while (window.take_rcxts(some).has_value())
 			all.insert(all.end(), some.begin(), some.end());
-		must(window.take_rcxts(some) == std::errc::no_space_on_device,
+		must(window.take_rcxts(some) ==
+			     pavo::Unexpected(std::errc::no_space_on_device),
 		     "contexts that are not there are refused otherwise");
 	}
 	return all;

@@ -46,7 +46,7 @@ void say(Window &window, uint16_t node, uint32_t to,
 {
 	auto sent = window.send({node, to}, bytes);
 
-	if (sent != std::errc::no_buffer_space)
+	if (sent != pavo::Unexpected(std::errc::no_buffer_space))
 		must(sent, "message");
 }
 
@@ -220,14 +220,14 @@ struct Threshold {
 void one_event(Listener &listener, Handlers &handlers, Threshold threshold)
 {
 	Window &window = listener.window();
-	uint32_t before = window.lmt()->recv_count;
+	uint32_t before = window.lmt().value().recv_count;
 	uint32_t received = window.received();
 
 	threshold.ask(window);
 	/* Messages that came before it was asked for raise none. */
 	listener.serve();
 	handlers.wait();
-	must(window.lmt()->recv_count - before >= threshold.least(),
+	must(window.lmt().value().recv_count - before >= threshold.least(),
 	     "an event came too soon");
 	until("the messages that an event was of", [&] {
 		listener.serve();
@@ -249,7 +249,7 @@ void no_event(Listener &listener, Handlers &handlers)
 			listener.serve();
 			return listener.taken() >= taken + 50;
 		});
-		must(handlers.quiet() && !window.lmt()->event_kept,
+		must(handlers.quiet() && !window.lmt().value().event_kept,
 		     "an event without a request");
 	}
 }

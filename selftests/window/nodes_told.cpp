@@ -243,8 +243,9 @@ public:
 		request.local_pvo ^= uint64_t(1) << 60;
 		must(asker_.ask(true) == pavo::FrameState::bad_pvo,
 		     "memory that is not its own was sent");
-		must(window.lmt()->state == pavo::WindowState::dead &&
-			     window.lmt()->fatal_rcxt == request.local_rcxt,
+		must(window.lmt().value().state == pavo::WindowState::dead &&
+			     window.lmt().value().fatal_rcxt ==
+				     request.local_rcxt,
 		     "the window does not say of what it died");
 		request.tid++;
 		request.local_pvo = right;
@@ -257,13 +258,13 @@ private:
 	/* Messages are dropped, counted, and come into no frame. */
 	void be_sent_to()
 	{
-		uint32_t had = asker_.asking().lmt()->recv_count;
+		uint32_t had = asker_.asking().lmt().value().recv_count;
 		uint64_t before = dropped();
 
 		asker_.meeting.exchange('d');
 		until("a message to a dead window to be dropped",
 		      [&] { return dropped() != before; });
-		must(asker_.asking().lmt()->recv_count == had,
+		must(asker_.asking().lmt().value().recv_count == had,
 		     "a dead window takes messages");
 		asker_.meeting.exchange('e');
 	}
@@ -297,10 +298,10 @@ void suffer_violations(const Arguments &arguments)
 					  {});
 		return asked.all_wait();
 	});
-	for (examples::Meeting &meeting : asked.meetings)
+	for (nodes::Meeting &meeting : asked.meetings)
 		meeting.exchange('e');
-	must(window.lmt()->state == pavo::WindowState::valid &&
-		     !window.lmt()->recv_count,
+	must(window.lmt().value().state == pavo::WindowState::valid &&
+		     !window.lmt().value().recv_count,
 	     "what others do wrong came to this window");
 }
 

@@ -99,13 +99,14 @@ private:
 	/* Messages to the window that client @i says, until that is as it should be. */
 	void poke(size_t i)
 	{
-		examples::Meeting &meeting = asked.meetings[i];
+		nodes::Meeting &meeting = asked.meetings[i];
 		uint32_t window = meeting.exchange(uint32_t(0));
 
 		until("a window to be poked", [&] {
 			auto sent = asked.node.window.send(
 				{uint16_t(i + 1), window}, {});
-			if (sent != std::errc::no_buffer_space)
+			if (sent !=
+			    pavo::Unexpected(std::errc::no_buffer_space))
 				must(sent, "message");
 			return meeting.anything();
 		});

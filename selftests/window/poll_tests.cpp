@@ -43,8 +43,8 @@ struct Polled : testing::Test {
 	{
 		const std::byte byte{1};
 
-		ASSERT_TRUE(
-			pair.a.send({node_b, pair.b.number()}, {&byte, 1}).ok());
+		ASSERT_TRUE(pair.a.send({node_b, pair.b.number()}, {&byte, 1})
+				    .has_value());
 		for (uint64_t looks = 0;
 		     !pair.b.receive([](const Message &) {}); looks++)
 			ASSERT_LT(looks, most_looks) << "lost";
@@ -101,7 +101,7 @@ TEST_F(Polled, AThresholdIsSetWhenTheCallReturns)
 	ASSERT_TRUE(eventually([&] { return !asleep(pair.a); }));
 	for (uint32_t n = 1; n < 1000; n++) {
 		must(pair.a.recv_threshold(n));
-		ASSERT_EQ(pair.a.lmt()->recv_threshold, n);
+		ASSERT_EQ(pair.a.lmt().value().recv_threshold, n);
 	}
 }
 
@@ -161,11 +161,12 @@ TEST_F(Polled, AWorkerBelievesNoConsumer)
 TEST_F(Polled, LimitsAreTold)
 {
 	EXPECT_EQ(pair.device_a.poll(microseconds(-1)),
-		  std::errc::invalid_argument);
+		  pavo::Unexpected(std::errc::invalid_argument));
 	EXPECT_EQ(pair.device_a.poll(microseconds(1ll << 32)),
-		  std::errc::invalid_argument);
+		  pavo::Unexpected(std::errc::invalid_argument));
 	Parameter none("poll_idle_max", 0);
-	EXPECT_EQ(pair.device_a.poll(soon), std::errc::operation_not_permitted);
+	EXPECT_EQ(pair.device_a.poll(soon),
+		  pavo::Unexpected(std::errc::operation_not_permitted));
 	must(pair.device_a.poll(microseconds(0)));
 }
 
@@ -183,8 +184,9 @@ TEST(PolledAdapter, Goes)
 		/* The worker has set the flag: the next command is told what happened. */
 		EXPECT_EQ(end.window->send({node_b, other.window->number()},
 					   pattern(1, 10)),
-			  std::errc::io_error);
-		EXPECT_EQ(end.device.poll(never), std::errc::io_error);
+			  pavo::Unexpected(std::errc::io_error));
+		EXPECT_EQ(end.device.poll(never),
+			  pavo::Unexpected(std::errc::io_error));
 	}
 	wire("mend");
 	wire("unmake");

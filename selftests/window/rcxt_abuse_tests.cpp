@@ -57,7 +57,7 @@ struct RcxtAbuse : testing::Test {
 		return with(method, std::as_bytes(std::span(numbers)));
 	}
 
-	uint32_t owned() const { return pair.b.lmt()->rcxts_owned; }
+	uint32_t owned() const { return pair.b.lmt().value().rcxts_owned; }
 
 	static constexpr uint16_t give_back = PAVO_METHOD_WINDOW_RETURN_RCXTS,
 				  cancel = PAVO_METHOD_WINDOW_CANCEL;
@@ -143,7 +143,7 @@ TEST_F(RcxtAbuse, NumbersThatAreNone)
 	EXPECT_EQ(with(cancel, {own[0]}), EINVAL) << "it has no owner";
 	EXPECT_EQ(with(give_back, {own[2], own[3]}), 0);
 	EXPECT_EQ(owned(), 0u);
-	EXPECT_EQ(pair.a.lmt()->rcxts_owned, 1u);
+	EXPECT_EQ(pair.a.lmt().value().rcxts_owned, 1u);
 }
 
 /* Neither a window nor this file's. */
@@ -160,7 +160,7 @@ TEST_F(RcxtAbuse, WindowsThatAreNone)
 	}
 	EXPECT_EQ(number, own[0]);
 	EXPECT_EQ(owned(), own.size());
-	EXPECT_EQ(pair.a.lmt()->rcxts_owned, 1u);
+	EXPECT_EQ(pair.a.lmt().value().rcxts_owned, 1u);
 }
 
 } // namespace

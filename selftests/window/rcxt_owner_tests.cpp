@@ -69,9 +69,9 @@ public:
 		EXPECT_EQ(attempt({rcxt, rcxt, rcxt}, ends.rcxt_b, tid), refused)
 			<< "tid " << tid;
 		EXPECT_EQ(window.cancel({&rcxt, 1}),
-			  std::errc::invalid_argument);
+			  pavo::Unexpected(std::errc::invalid_argument));
 		EXPECT_EQ(window.return_rcxts({&rcxt, 1}),
-			  std::errc::invalid_argument);
+			  pavo::Unexpected(std::errc::invalid_argument));
 		EXPECT_EQ(attempt(own, no_context, ++own_tid), sent);
 	}
 
@@ -237,12 +237,14 @@ TEST_P(RcxtOwner, BeginsWhenItLikes)
 		  pavo::FrameState::sent);
 	EXPECT_EQ(ended(ends.a).tid, 1u);
 	EXPECT_TRUE(ends.there.holds(1));
-	EXPECT_EQ(ends.a.lmt()->rcxts_owned, 1u);
-	EXPECT_EQ(stranger.window.lmt()->rcxts_owned, stranger.own.size());
+	EXPECT_EQ(ends.a.lmt().value().rcxts_owned, 1u);
+	EXPECT_EQ(stranger.window.lmt().value().rcxts_owned,
+		  stranger.own.size());
 	must(ends.a.return_rcxts({&ends.rcxt_a, 1}));
 	is_refused(1);
-	EXPECT_EQ(ends.a.lmt()->state, pavo::WindowState::valid);
-	EXPECT_EQ(stranger.window.lmt()->state, pavo::WindowState::valid);
+	EXPECT_EQ(ends.a.lmt().value().state, pavo::WindowState::valid);
+	EXPECT_EQ(stranger.window.lmt().value().state,
+		  pavo::WindowState::valid);
 }
 
 /* At any moment of what goes from memory to memory. */

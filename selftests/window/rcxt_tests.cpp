@@ -23,7 +23,7 @@ std::vector<pavo::FrameState> marks(Ends &ends, size_t n)
 	std::vector<pavo::FrameState> states(n);
 	size_t known = 0;
 
-	EXPECT_TRUE(ends.a.start().ok());
+	EXPECT_TRUE(ends.a.start().has_value());
 	EXPECT_TRUE(eventually([&] {
 		known += ends.a.sent(std::span(states).subspan(known));
 		return known == n;
@@ -41,7 +41,7 @@ TEST(Busy, AContextThatHasSomethingToSend)
 		ASSERT_TRUE(ends.a.prepare_rdma(common::direction_of(is_write),
 						{node_b, ends.b.number()},
 						request)
-				    .ok());
+				    .has_value());
 	};
 	Moved asked(ends.device_b, "rx_drop_rcxt_busy");
 
@@ -56,7 +56,7 @@ TEST(Busy, AContextThatHasSomethingToSend)
 					 [](std::span<std::byte> to) {
 						 to[0] = std::byte(0xee);
 					 })
-			    .ok());
+			    .has_value());
 	/* Older ones are that first. */
 	put(true, ends.request(1, 100));
 	EXPECT_EQ(marks(ends, 5),
@@ -91,8 +91,8 @@ TEST(Busy, AReadOfOneThatTakesData)
 	Moved unowned(ends.device_a, "rx_drop_rcxt");
 	ASSERT_TRUE(ends.b.prepare_rdma(pavo::Direction::read,
 					{node_a, ends.a.number()}, wait)
-			    .ok());
-	ASSERT_TRUE(ends.b.start().ok());
+			    .has_value());
+	ASSERT_TRUE(ends.b.start().has_value());
 	ASSERT_TRUE(eventually([&] { return ends.b.sent({&state, 1}) == 1; }));
 	ASSERT_EQ(state, pavo::FrameState::sent);
 	ASSERT_TRUE(eventually([&] { return unowned.by() == 1; }));
@@ -113,7 +113,7 @@ TEST(Busy, AReadOfOneThatTakesData)
 	EXPECT_TRUE(quiet(ends.a));
 	EXPECT_TRUE(quiet(ends.b));
 	/* As soon as it is at nothing it is given. */
-	ASSERT_TRUE(ends.b.cancel({&ends.rcxt_b, 1}).ok());
+	ASSERT_TRUE(ends.b.cancel({&ends.rcxt_b, 1}).has_value());
 	read.tid = 9;
 	EXPECT_EQ(ends.ask(false, read), pavo::FrameState::sent);
 	EXPECT_EQ(ended(ends.a).tid, 9u);
@@ -136,15 +136,16 @@ struct UsersWindow {
 	{
 		std::vector<uint32_t> rcxts(n);
 
-		return window.take_rcxts(rcxts).ok();
+		return window.take_rcxts(rcxts).has_value();
 	}
 	bool has_enough(size_t n)
 	{
 		std::vector<uint32_t> rcxts(n);
-		uint32_t before = window.lmt()->rcxts_owned;
+		uint32_t before = window.lmt().value().rcxts_owned;
 
-		return window.take_rcxts(rcxts).error().number() == EDQUOT &&
-		       window.lmt()->rcxts_owned == before;
+		return window.take_rcxts(rcxts).error_or({}).number() ==
+			       EDQUOT &&
+		       window.lmt().value().rcxts_owned == before;
 	}
 
 	pavo::Device device;
@@ -176,10 +177,10 @@ TEST(Quota, AUserHasNotAllContexts)
 		uint32_t rcxt;
 
 		bool good = a.takes(most - 1) && a.has_enough(2) &&
-			    a.window.take_rcxts({&rcxt, 1}).ok() &&
+			    a.window.take_rcxts({&rcxt, 1}).has_value() &&
 			    a.has_enough(1);
 		/* One comes back, one can be had. */
-		return good && a.window.return_rcxts({&rcxt, 1}).ok() &&
+		return good && a.window.return_rcxts({&rcxt, 1}).has_value() &&
 		       a.has_enough(2) && a.takes(1) && a.has_enough(1);
 	});
 
@@ -221,7 +222,7 @@ struct RcxtPool : testing::Test {
 	{
 		Numbers rcxts(n);
 
-		return window.take_rcxts(rcxts).error().number();
+		return window.take_rcxts(rcxts).error_or({}).number();
 	}
 
 	Pair pair;
@@ -234,10 +235,10 @@ TEST_F(RcxtPool, OfTheAdapterIsEmptyAfterEight)
 
 	/* All or none. */
 	EXPECT_EQ(refused(pair.a, 4), ENOSPC);
-	EXPECT_EQ(pair.a.lmt()->rcxts_owned, 5u);
+	EXPECT_EQ(pair.a.lmt().value().rcxts_owned, 5u);
 	Numbers three = take(pair.a, 3);
 	EXPECT_EQ(refused(pair.a, 1), ENOSPC);
-	EXPECT_EQ(pair.a.lmt()->rcxts_owned, most);
+	EXPECT_EQ(pair.a.lmt().value().rcxts_owned, most);
 	Numbers all = five;
 	all.insert(all.end(), three.begin(), three.end());
 	std::ranges::sort(all);
@@ -245,10 +246,10 @@ TEST_F(RcxtPool, OfTheAdapterIsEmptyAfterEight)
 	/* The other adapter has its own, and refusals took none of them away. */
 	for (int n = 0; n < 100; n++)
 		ASSERT_EQ(refused(pair.b, most + 1), ENOSPC);
-	EXPECT_EQ(pair.b.lmt()->rcxts_owned, 0u);
+	EXPECT_EQ(pair.b.lmt().value().rcxts_owned, 0u);
 	EXPECT_EQ(take(pair.b, most).size(), most);
 	/* One comes back, one can be had. */
-	ASSERT_TRUE(pair.a.return_rcxts({&three[1], 1}).ok());
+	ASSERT_TRUE(pair.a.return_rcxts({&three[1], 1}).has_value());
 	EXPECT_EQ(refused(pair.a, 2), ENOSPC);
 	EXPECT_EQ(take(pair.a, 1), Numbers{three[1]});
 }
@@ -261,15 +262,15 @@ TEST_F(RcxtPool, OfTheAdapterIsAQueue)
 			all[6], all[2], all[5], all[4]};
 
 	for (uint32_t rcxt : back)
-		ASSERT_TRUE(pair.a.return_rcxts({&rcxt, 1}).ok());
+		ASSERT_TRUE(pair.a.return_rcxts({&rcxt, 1}).has_value());
 	EXPECT_EQ(take(pair.a, 3), Numbers(back.begin(), back.begin() + 3));
 	/* Behind those that are still there. */
-	ASSERT_TRUE(pair.a.return_rcxts({&back[1], 1}).ok());
+	ASSERT_TRUE(pair.a.return_rcxts({&back[1], 1}).has_value());
 	Numbers rest(back.begin() + 3, back.end());
 	rest.push_back(back[1]);
 	EXPECT_EQ(take(pair.a, 6), rest);
 	/* Those of a window that ends come back, too. */
-	ASSERT_TRUE(pair.a.disable().ok());
+	ASSERT_TRUE(pair.a.disable().has_value());
 	pavo::WindowOptions options = {.node = node_a,
 				       .gid_index = pair.address_a.index};
 	pavo::Window next = pavo::Window::open(pair.job_a, options).value();
@@ -311,18 +312,18 @@ TEST_F(RcxtPool, OfTheAdapterIsWholeAfterRecoveriesAndEnds)
 				window->prepare_rdma(pavo::Direction::write,
 						     {node_a, pair.a.number()},
 						     request)
-					.ok());
+					.has_value());
 		}
-		EXPECT_TRUE(window->start().ok());
+		EXPECT_TRUE(window->start().has_value());
 		if (round % 3 == 1) {
-			EXPECT_TRUE(window->disable().ok());
-			EXPECT_EQ(window->lmt()->rcxts, 0u);
-			EXPECT_EQ(window->lmt()->rcxts_owned, 0u);
+			EXPECT_TRUE(window->disable().has_value());
+			EXPECT_EQ(window->lmt().value().rcxts, 0u);
+			EXPECT_EQ(window->lmt().value().rcxts_owned, 0u);
 		} else if (round % 3 == 2) {
 			/* They may be gone already. */
 			for (uint32_t rcxt : some) {
 				int error = window->return_rcxts({&rcxt, 1})
-						    .error()
+						    .error_or({})
 						    .number();
 				EXPECT_TRUE(!error || error == EINVAL ||
 					    error == EBUSY)
@@ -333,7 +334,7 @@ TEST_F(RcxtPool, OfTheAdapterIsWholeAfterRecoveriesAndEnds)
 	EXPECT_TRUE(eventually([&] { return recoveries > 10; }));
 	over = true;
 	administrator.join();
-	EXPECT_EQ(pair.b.lmt()->rcxts_owned, 0u);
+	EXPECT_EQ(pair.b.lmt().value().rcxts_owned, 0u);
 	Numbers all = take(pair.b, most);
 	EXPECT_EQ(refused(pair.b, 1), ENOSPC);
 	std::ranges::sort(all);
@@ -363,9 +364,9 @@ TEST_F(RcxtPool, OfTheAdapterServesAsAlways)
 				pair.a.prepare_rdma(pavo::Direction::write,
 						    {node_b, pair.b.number()},
 						    request)
-					.ok());
+					.has_value());
 		}
-		ASSERT_TRUE(pair.a.start().ok());
+		ASSERT_TRUE(pair.a.start().has_value());
 		for (uint32_t n = 0; n < most; n++)
 			ASSERT_EQ(ended(pair.a).tid, tid);
 		ASSERT_TRUE(there.holds(1));

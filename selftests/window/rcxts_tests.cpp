@@ -20,7 +20,7 @@ namespace {
 
 uint32_t owned(const pavo::Window &window)
 {
-	return window.lmt()->rcxts_owned;
+	return window.lmt().value().rcxts_owned;
 }
 
 /* Another window of the first adapter. */
@@ -137,7 +137,8 @@ TEST(Rcxts, OthersTakeTheirPlaceAfterARecovery)
 	EXPECT_EQ(copy(rcxts), old) << "there was none";
 	recover(pair.device_a);
 	EXPECT_EQ(owned(pair.a), 0u);
-	EXPECT_EQ(rcxts.cancel(), std::errc::invalid_argument);
+	EXPECT_EQ(rcxts.cancel(),
+		  pavo::Unexpected(std::errc::invalid_argument));
 	/* One that was taken after it is of no use to the order. */
 	must(rcxts.take(1));
 	EXPECT_EQ(owned(pair.a), 1u);
@@ -170,16 +171,19 @@ TEST(Rcxts, MayBeRenewedLater)
 				  Rcxts some = Rcxts::open(*other, 3).value();
 			  }),
 			  ENOSPC);
-		EXPECT_EQ(greedy.take(3), std::errc::no_space_on_device);
+		EXPECT_EQ(greedy.take(3),
+			  pavo::Unexpected(std::errc::no_space_on_device));
 		EXPECT_EQ(greedy.size(), all - 2);
 		EXPECT_EQ(owned(*other), all - 2);
 		for (int i = 0; i < 2; i++)
 			EXPECT_EQ(rcxts->renew(),
-				  std::errc::no_space_on_device);
+				  pavo::Unexpected(
+					  std::errc::no_space_on_device));
 		EXPECT_EQ(owned(pair.a), 0u);
 		/* They are another's, who keeps them. */
 		must(greedy.take(2));
-		EXPECT_EQ(rcxts->renew(), std::errc::no_space_on_device);
+		EXPECT_EQ(rcxts->renew(),
+			  pavo::Unexpected(std::errc::no_space_on_device));
 		EXPECT_EQ(owned(*other), all);
 	}
 	must(rcxts->renew());
@@ -202,7 +206,8 @@ TEST(Rcxts, AreGivenBackOnce)
 		Rcxts greedy = Rcxts::open(*other, all - 1).value();
 
 		/* It has room for one, and needs four. */
-		EXPECT_EQ(rcxts->renew(), std::errc::no_space_on_device);
+		EXPECT_EQ(rcxts->renew(),
+			  pavo::Unexpected(std::errc::no_space_on_device));
 		EXPECT_EQ(owned(pair.a), 0u);
 	}
 	Rcxts whole = Rcxts::open(pair.a, all).value();
@@ -216,8 +221,8 @@ TEST(Rcxts, OperationsWaitForThem)
 	Ends ends;
 	pavo::Rdma here =
 		pavo::Rdma::open(ends.a,
-				 {.patience = std::chrono::milliseconds(2),
-				  .most_patience = std::chrono::milliseconds(4),
+				 {.timeout = std::chrono::milliseconds(2),
+				  .max_timeout = std::chrono::milliseconds(4),
 				  .attempts = 5})
 			.value();
 	pavo::Rdma there = pavo::Rdma::open(ends.b).value();
@@ -246,8 +251,8 @@ TEST(Rcxts, OperationsWaitForThem)
 			auto did = here.progress();
 
 			(void)there.progress();
-			if (!did.ok())
-				seen = did.error();
+			if (!did.has_value())
+				seen = pavo::Unexpected(did.error());
 			return over > before;
 		});
 	};
@@ -260,14 +265,15 @@ TEST(Rcxts, OperationsWaitForThem)
 
 		put();
 		ASSERT_TRUE(run(seen));
-		EXPECT_EQ(seen, std::errc::no_space_on_device);
-		EXPECT_EQ(result, std::errc::timed_out);
+		EXPECT_EQ(seen,
+			  pavo::Unexpected(std::errc::no_space_on_device));
+		EXPECT_EQ(result, pavo::Unexpected(std::errc::timed_out));
 	}
 	seen = {};
 	put();
 	ASSERT_TRUE(run(seen));
-	EXPECT_TRUE(seen.ok()) << seen.error().message();
-	EXPECT_TRUE(result.ok()) << result.error().message();
+	EXPECT_TRUE(seen.has_value()) << seen.error().message();
+	EXPECT_TRUE(result.has_value()) << result.error().message();
 	EXPECT_TRUE(ends.there.holds(1, 0, 10'000));
 }
 

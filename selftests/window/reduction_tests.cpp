@@ -124,7 +124,7 @@ struct Sender {
 				       .tag = i,
 				       .target = pavo::RdmaEnd::fifo},
 				      [this](const pavo::Result<void> &how) {
-					      EXPECT_TRUE(how.ok())
+					      EXPECT_TRUE(how.has_value())
 						      << how.error().message();
 					      ended++;
 				      }));
@@ -137,7 +137,7 @@ struct Sender {
 			       .remote = from.mapping.pvo(),
 			       .length = all_bytes},
 			      [this](const pavo::Result<void> &how) {
-				      EXPECT_TRUE(how.ok())
+				      EXPECT_TRUE(how.has_value())
 					      << how.error().message();
 				      ended++;
 			      }));

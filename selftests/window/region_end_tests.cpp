@@ -128,8 +128,8 @@ TEST_P(RegionEnd, AWriteToItIsDroppedThereAndTold)
 		ends.here.memory.part(0, before_end),
 		pages->before_its_end(before_end).first(before_end)));
 	EXPECT_TRUE(pages->holds_from(4, pages->end()));
-	EXPECT_EQ(ends.a.lmt()->state, pavo::WindowState::valid);
-	EXPECT_EQ(ends.b.lmt()->state, pavo::WindowState::valid);
+	EXPECT_EQ(ends.a.lmt().value().state, pavo::WindowState::valid);
+	EXPECT_EQ(ends.b.lmt().value().state, pavo::WindowState::valid);
 }
 
 TEST_P(RegionEnd, AReadOfItEndsThereAndIsTold)
@@ -148,8 +148,8 @@ TEST_P(RegionEnd, AReadOfItEndsThereAndIsTold)
 	expect_two_packets(pages->before_its_end(before_end),
 			   ends.here.memory.all());
 	EXPECT_TRUE(ends.here.holds(1, 2 * packet, length - 2 * packet));
-	EXPECT_EQ(ends.a.lmt()->state, pavo::WindowState::valid);
-	EXPECT_EQ(ends.b.lmt()->state, pavo::WindowState::valid);
+	EXPECT_EQ(ends.a.lmt().value().state, pavo::WindowState::valid);
+	EXPECT_EQ(ends.b.lmt().value().state, pavo::WindowState::valid);
 }
 
 /* Both are of one job of one machine: the same memory serves at home. */
@@ -160,8 +160,8 @@ TEST_P(RegionEnd, AWriteFromItEndsTheWindow)
 
 	request.local_pvo = pages->pvo_before_end(before_end);
 	EXPECT_EQ(ends.ask(true, request), pavo::FrameState::bad_pvo);
-	EXPECT_EQ(ends.a.lmt()->state, pavo::WindowState::dead);
-	EXPECT_EQ(ends.a.lmt()->fatal_rcxt, ends.rcxt_a);
+	EXPECT_EQ(ends.a.lmt().value().state, pavo::WindowState::dead);
+	EXPECT_EQ(ends.a.lmt().value().fatal_rcxt, ends.rcxt_a);
 	EXPECT_EQ(sent.by(), 2u);
 	ASSERT_TRUE(eventually([&] {
 		return std::ranges::equal(
@@ -169,7 +169,7 @@ TEST_P(RegionEnd, AWriteFromItEndsTheWindow)
 			ends.there.memory.part(0, 2 * packet));
 	}));
 	EXPECT_TRUE(ends.there.holds(2, 2 * packet, length - 2 * packet));
-	EXPECT_EQ(ends.b.lmt()->state, pavo::WindowState::valid);
+	EXPECT_EQ(ends.b.lmt().value().state, pavo::WindowState::valid);
 }
 
 /* Of a read that is seen before anything is asked for. */
@@ -180,11 +180,11 @@ TEST_P(RegionEnd, AReadBehindItEndsTheWindow)
 
 	request.local_pvo = pages->pvo_before_end(before_end);
 	EXPECT_EQ(ends.ask(false, request), pavo::FrameState::bad_pvo);
-	EXPECT_EQ(ends.a.lmt()->state, pavo::WindowState::dead);
-	EXPECT_EQ(ends.a.lmt()->fatal_rcxt, ends.rcxt_a);
+	EXPECT_EQ(ends.a.lmt().value().state, pavo::WindowState::dead);
+	EXPECT_EQ(ends.a.lmt().value().fatal_rcxt, ends.rcxt_a);
 	EXPECT_TRUE(quiet(ends.a));
 	EXPECT_EQ(sent.by(), 0u);
-	EXPECT_EQ(ends.b.lmt()->state, pavo::WindowState::valid);
+	EXPECT_EQ(ends.b.lmt().value().state, pavo::WindowState::valid);
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, RegionEnd,

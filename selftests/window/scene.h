@@ -92,7 +92,7 @@ struct Scene : Ends {
 		EXPECT_TRUE(quiet(b));
 		EXPECT_TRUE(there.holds(2));
 		EXPECT_TRUE(here.holds(1));
-		EXPECT_EQ(b.lmt()->state, pavo::WindowState::valid);
+		EXPECT_EQ(b.lmt().value().state, pavo::WindowState::valid);
 		EXPECT_TRUE(honest());
 	}
 

@@ -115,7 +115,7 @@ private:
 		while (!over_) {
 			uint32_t window = window_;
 
-			if (!pair_.a.send({node_b, window}, bytes).ok())
+			if (!pair_.a.send({node_b, window}, bytes).has_value())
 				std::this_thread::yield();
 			else
 				messages_++;
@@ -143,8 +143,8 @@ private:
 			if (!window ||
 			    !writer_->prepare_rdma(pavo::Direction::write,
 						   {node_b, window}, request)
-				     .ok() ||
-			    !writer_->start().ok()) {
+				     .has_value() ||
+			    !writer_->start().has_value()) {
 				std::this_thread::yield();
 				continue;
 			}
@@ -342,8 +342,8 @@ TEST(Snapshot, OfTheOneThatSends)
 		for (uint32_t n = frames; n--;)
 			common::fill(frame(window, n), n);
 		sender.join();
-		EXPECT_EQ(window.lmt()->rcxts, 0u);
-		EXPECT_EQ(window.lmt()->send_ready, 0u);
+		EXPECT_EQ(window.lmt().value().rcxts, 0u);
+		EXPECT_EQ(window.lmt().value().send_ready, 0u);
 		EXPECT_TRUE(first == PAVO_FRAME_SENT || first == PAVO_FRAME_DEAD)
 			<< first;
 		for (uint32_t n = 0; n < frames; n++)
@@ -361,14 +361,15 @@ TEST(Disabled, NothingGoesInOrOut)
 	std::vector<std::byte> bytes = pattern(1, 100);
 	uint32_t rcxt;
 
-	EXPECT_EQ(pair.b.snapshot(), std::errc::invalid_argument)
+	EXPECT_EQ(pair.b.snapshot(),
+		  pavo::Unexpected(std::errc::invalid_argument))
 		<< "it is not";
 	must(pair.b.take_rcxts({&rcxt, 1}));
 	must(pair.b.disable());
 	must(pair.b.disable());
 	ASSERT_TRUE(nobody_at_work(pair.b));
-	EXPECT_EQ(pair.b.lmt()->state, pavo::WindowState::disabled);
-	EXPECT_EQ(pair.b.lmt()->rcxts_owned, 0u);
+	EXPECT_EQ(pair.b.lmt().value().state, pavo::WindowState::disabled);
+	EXPECT_EQ(pair.b.lmt().value().rcxts_owned, 0u);
 	EXPECT_NE(shown("windows").find(" disabled"), std::string::npos);
 	Moved dropped(pair.device_b, "rx_drop_window");
 	Moved sent(pair.device_b, "tx_frames");
@@ -379,9 +380,12 @@ TEST(Disabled, NothingGoesInOrOut)
 	EXPECT_EQ(shared_of(pair.b).send_frame(0)->state,
 		  uint32_t(PAVO_FRAME_EMPTY));
 	EXPECT_FALSE(pair.b.receive([](const Message &) {}));
-	EXPECT_EQ(pair.b.take_rcxts({&rcxt, 1}).error().number(), ESHUTDOWN);
-	EXPECT_EQ(pair.b.return_rcxts({&rcxt, 1}), std::errc::invalid_argument);
-	EXPECT_EQ(pair.b.cancel({&rcxt, 1}), std::errc::invalid_argument);
+	EXPECT_EQ(pair.b.take_rcxts({&rcxt, 1}).error_or({}).number(),
+		  ESHUTDOWN);
+	EXPECT_EQ(pair.b.return_rcxts({&rcxt, 1}),
+		  pavo::Unexpected(std::errc::invalid_argument));
+	EXPECT_EQ(pair.b.cancel({&rcxt, 1}),
+		  pavo::Unexpected(std::errc::invalid_argument));
 	EXPECT_EQ(pair.b.snapshot().value(), 0u);
 	/* Others go on. */
 	auto other = another(pair);
@@ -430,7 +434,7 @@ TEST(Closed, TheJobEnds)
 					.value();
 		Window window = Window::open(job).value();
 
-		EXPECT_EQ(window.lmt()->job, world::job_id + 1);
+		EXPECT_EQ(window.lmt().value().job, world::job_id + 1);
 	}
 }
 
@@ -464,11 +468,11 @@ TEST(Broadcast, IsAllowedByAFlag)
 {
 	Pair pair;
 
-	EXPECT_EQ(pair.b.lmt()->flags, 0u);
+	EXPECT_EQ(pair.b.lmt().value().flags, 0u);
 	EXPECT_EQ(shown("windows").find("broadcast"), std::string::npos);
 	pavo::WindowOptions options = {.broadcast = true};
 	auto window = another(pair, options);
-	EXPECT_EQ(window->lmt()->flags, uint32_t(PAVO_WINDOW_BROADCAST));
+	EXPECT_EQ(window->lmt().value().flags, uint32_t(PAVO_WINDOW_BROADCAST));
 	EXPECT_NE(shown("windows").find(" broadcast"), std::string::npos);
 }
 

@@ -85,7 +85,7 @@ TEST(Failover, OfALifeBeforeTheAdapterPlacesNoPacket)
 		[&] { return refused.by() == now.before.frames.size(); }));
 	EXPECT_EQ(other.by(), 0u);
 	EXPECT_TRUE(now.there.holds(2));
-	EXPECT_EQ(now.b.lmt()->state, pavo::WindowState::valid)
+	EXPECT_EQ(now.b.lmt().value().state, pavo::WindowState::valid)
 		<< "no window error at this end";
 	EXPECT_TRUE(quiet(now.b));
 
@@ -113,13 +113,13 @@ TEST(Failover, OfALifeBeforeTheAdapterSendsNothing)
 	Moved sent(now.device_a, "tx_rdma_packets");
 	request.local_pvo = now.before.pvo;
 	EXPECT_EQ(now.ask(true, request), pavo::FrameState::bad_pvo);
-	EXPECT_EQ(now.a.lmt()->state, pavo::WindowState::dead);
-	EXPECT_EQ(now.a.lmt()->fatal_rcxt, now.rcxt_a);
+	EXPECT_EQ(now.a.lmt().value().state, pavo::WindowState::dead);
+	EXPECT_EQ(now.a.lmt().value().fatal_rcxt, now.rcxt_a);
 	EXPECT_EQ(now.ask(true, now.request(2, stale_length)),
 		  pavo::FrameState::dead);
 	EXPECT_EQ(sent.by(), 0u);
 	EXPECT_TRUE(now.there.holds(2));
-	EXPECT_EQ(now.b.lmt()->state, pavo::WindowState::valid);
+	EXPECT_EQ(now.b.lmt().value().state, pavo::WindowState::valid);
 }
 
 } // namespace

@@ -147,7 +147,8 @@ struct Two {
 	void expect_good(uint32_t tag, uint32_t number)
 	{
 		EXPECT_EQ(ended[tag], 1) << tag;
-		EXPECT_TRUE(errors[tag].ok()) << errors[tag].error().message();
+		EXPECT_TRUE(errors[tag].has_value())
+			<< errors[tag].error().message();
 		EXPECT_EQ(arrived_a[tag] + arrived_b[tag], 1) << tag;
 		EXPECT_TRUE(memory_a.holds(number));
 		EXPECT_TRUE(memory_b.holds(number));
@@ -208,7 +209,7 @@ TEST_F(Striping, AMessageByBothLanes)
 		for (size_t i = 0; i < 2; i++) {
 			pavo::StripedLane lane = end->lane(i);
 
-			EXPECT_TRUE(lane.living);
+			EXPECT_TRUE(lane.alive);
 			EXPECT_GT(lane.chunks, 10u) << "of 256";
 			EXPECT_EQ(lane.bytes, lane.chunks * chunk);
 		}
@@ -224,7 +225,7 @@ Task there_and_back(Two &two, std::optional<pavo::Result<void>> &result)
 	pavo::Result<void> moved = co_await two.a.put(half);
 
 	half.local = half.local + striped_memory / 2;
-	if (moved.ok())
+	if (moved.has_value())
 		moved = co_await two.a.get(half);
 	result = moved;
 }
@@ -238,7 +239,7 @@ TEST_F(Striping, CanBeAwaited)
 	there_and_back(two, result);
 	ASSERT_TRUE(two.run());
 	ASSERT_TRUE(result);
-	EXPECT_TRUE(result->ok());
+	EXPECT_TRUE(result->has_value());
 	auto half = std::span(two.memory_a.all()).first(striped_memory / 2);
 	EXPECT_TRUE(std::ranges::equal(half,
 				       two.memory_a.part(striped_memory / 2,
@@ -255,15 +256,15 @@ TEST_F(Striping, CanBeLookedFor)
 			 .length = striped_memory};
 
 	two.memory_a.fill(1);
-	ASSERT_TRUE(two.a.put(move, put).ok());
+	ASSERT_TRUE(two.a.put(move, put).has_value());
 	EXPECT_FALSE(put.over());
 	ASSERT_TRUE(two.until([&] { return put.over(); }));
-	EXPECT_TRUE(put.result().ok());
+	EXPECT_TRUE(put.result().has_value());
 	EXPECT_TRUE(two.memory_b.holds(1));
 	two.memory_b.fill(2);
-	ASSERT_TRUE(two.a.get(move, got).ok());
+	ASSERT_TRUE(two.a.get(move, got).has_value());
 	ASSERT_TRUE(two.until([&] { return got.over(); }));
-	EXPECT_TRUE(got.result().ok());
+	EXPECT_TRUE(got.result().has_value());
 	EXPECT_TRUE(two.memory_a.holds(2));
 }
 
@@ -294,10 +295,10 @@ TEST_F(Striping, ALinkGoesDownInTheMiddle)
 		wire("down");
 		ASSERT_TRUE(two.run());
 		two.expect_good(7, 1);
-		EXPECT_FALSE(two.a.lane(1).living);
-		EXPECT_EQ(two.a.lane(1).why, std::errc::timed_out);
-		EXPECT_EQ(two.b.lane(1).why, std::errc::connection_aborted);
-		EXPECT_TRUE(two.a.lane(0).living);
+		EXPECT_FALSE(two.a.lane(1).alive);
+		EXPECT_EQ(two.a.lane(1).error, std::errc::timed_out);
+		EXPECT_EQ(two.b.lane(1).error, std::errc::connection_aborted);
+		EXPECT_TRUE(two.a.lane(0).alive);
 		/* Its owner writes to it; the link comes back. */
 		two.memory_a.fill(3);
 		two.memory_b.fill(4);
@@ -330,7 +331,7 @@ TEST_F(Striping, LatePacketsAreNobodys)
 	two.begin(true, 1);
 	ASSERT_TRUE(two.run());
 	two.expect_good(1, 1);
-	EXPECT_FALSE(two.a.lane(1).living);
+	EXPECT_FALSE(two.a.lane(1).alive);
 	two.memory_b.fill(5);
 	ASSERT_GT(sent.by(), 100u);
 	ASSERT_TRUE(eventually([&] { return dropped.by() >= sent.by(); }));
@@ -351,10 +352,10 @@ TEST_F(Striping, AnAdapterIsTakenAwayInTheMiddle)
 			wire(std::string("delete ") + gone);
 			ASSERT_TRUE(two.run()) << gone;
 			two.expect_good(7, 1);
-			EXPECT_FALSE(two.a.lane(1).living);
-			EXPECT_FALSE(two.b.lane(1).living);
+			EXPECT_FALSE(two.a.lane(1).alive);
+			EXPECT_FALSE(two.b.lane(1).alive);
 			if (gone[1] == 'c') {
-				EXPECT_EQ(two.a.lane(1).why,
+				EXPECT_EQ(two.a.lane(1).error,
 					  std::errc::io_error);
 			}
 			/* And what begins after that. */
@@ -400,10 +401,11 @@ TEST_F(Striping, AdaptersRecoverInTheMiddle)
 		EXPECT_EQ(chunks(), all) << "each once";
 		for (Striped *end : {&two.a, &two.b})
 			for (size_t i = 0; i < 2; i++)
-				EXPECT_TRUE(end->lane(i).living) << i;
+				EXPECT_TRUE(end->lane(i).alive) << i;
 		for (auto *ends : {&two.ends_a, &two.ends_b})
 			for (LaneEnd &end : *ends)
-				EXPECT_EQ(end.window->lmt()->rcxts_owned, 8u)
+				EXPECT_EQ(end.window->lmt().value().rcxts_owned,
+					  8u)
 					<< end.device.name();
 		/* Nothing is under way that would come later. */
 		two.memory_a.fill(3);
@@ -422,7 +424,7 @@ TEST_F(Striping, BothEndsAtOnce)
 	constexpr uint64_t half = striped_memory / 2;
 	int over = 0;
 	auto done = [&](const pavo::Result<void> &how) {
-		EXPECT_TRUE(how.ok()) << how.error().message();
+		EXPECT_TRUE(how.has_value()) << how.error().message();
 		over++;
 	};
 
@@ -461,12 +463,14 @@ TEST_F(Striping, NoLaneIsLeft)
 	ASSERT_TRUE(two.run());
 	for (uint32_t tag : {1u, 2u}) {
 		EXPECT_EQ(two.ended[tag], 1);
-		EXPECT_EQ(two.errors[tag], std::errc::network_unreachable);
+		EXPECT_EQ(two.errors[tag],
+			  pavo::Unexpected(std::errc::network_unreachable));
 		EXPECT_EQ(two.arrived_b[tag], 0);
 	}
 	two.begin(true, 3);
 	ASSERT_TRUE(two.run());
-	EXPECT_EQ(two.errors[3], std::errc::network_unreachable);
+	EXPECT_EQ(two.errors[3],
+		  pavo::Unexpected(std::errc::network_unreachable));
 }
 
 TEST_F(Striping, RefusesWhatCannotBe)
@@ -477,20 +481,23 @@ TEST_F(Striping, RefusesWhatCannotBe)
 
 	std::array<uint32_t, 2> lent;
 
-	EXPECT_EQ(other.add(*end.window, {}), std::errc::invalid_argument);
-	EXPECT_EQ(other.connect(0, {{1, 1}, {1}}), std::errc::invalid_argument);
-	EXPECT_EQ(other.lane(0).why, std::errc::invalid_argument);
+	EXPECT_EQ(other.add(*end.window, {}),
+		  pavo::Unexpected(std::errc::invalid_argument));
+	EXPECT_EQ(other.connect(0, {{1, 1}, {1}}),
+		  pavo::Unexpected(std::errc::invalid_argument));
+	EXPECT_EQ(other.lane(0).error, std::errc::invalid_argument);
 	must(other.add(*end.window, lent));
-	EXPECT_EQ(other.connect(0, {{1, 1}, {}}), std::errc::invalid_argument);
-	EXPECT_FALSE(other.lane(0).living);
-	EXPECT_FALSE(other.lane(0).why);
+	EXPECT_EQ(other.connect(0, {{1, 1}, {}}),
+		  pavo::Unexpected(std::errc::invalid_argument));
+	EXPECT_FALSE(other.lane(0).alive);
+	EXPECT_FALSE(other.lane(0).error);
 	/* There is no peer. */
 	std::optional<pavo::Result<void>> result;
 	(void)other.put({.local = {}, .remote = {}, .length = 10},
 			[&](const pavo::Result<void> &how) { result = how; });
 	other.progress();
 	ASSERT_TRUE(result);
-	EXPECT_EQ(*result, std::errc::network_unreachable);
+	EXPECT_EQ(*result, pavo::Unexpected(std::errc::network_unreachable));
 	/* Wrong memory is the operation's fault, not the lanes'. */
 	result.reset();
 	(void)two.a.put(
@@ -499,9 +506,9 @@ TEST_F(Striping, RefusesWhatCannotBe)
 		 .length = striped_memory},
 		[&](const pavo::Result<void> &how) { result = how; });
 	ASSERT_TRUE(two.run());
-	EXPECT_EQ(*result, std::errc::bad_address);
-	EXPECT_TRUE(two.a.lane(0).living);
-	EXPECT_TRUE(two.a.lane(1).living);
+	EXPECT_EQ(*result, pavo::Unexpected(std::errc::bad_address));
+	EXPECT_TRUE(two.a.lane(0).alive);
+	EXPECT_TRUE(two.a.lane(1).alive);
 	two.memory_a.fill(1);
 	two.begin(true, 1);
 	ASSERT_TRUE(two.run());
@@ -528,13 +535,13 @@ TEST_F(Striping, WordsOfStrangersAreNotHeard)
 			stranger.window
 				->send({node_b, two.ends_b[1].window->number()},
 				       word, pavo::message_kind::striped)
-				.ok());
+				.has_value());
 	ASSERT_TRUE(eventually([&] { return frames.by() >= 40; }));
 	two.memory_a.fill(1);
 	two.begin(true, 1);
 	ASSERT_TRUE(two.run());
 	two.expect_good(1, 1);
-	EXPECT_TRUE(two.b.lane(1).living);
+	EXPECT_TRUE(two.b.lane(1).alive);
 	EXPECT_GT(two.a.lane(1).chunks, 0u);
 }
 

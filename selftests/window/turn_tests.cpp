@@ -65,13 +65,15 @@ struct Turns : testing::TestWithParam<uint32_t> {
 		for (uint32_t n = 0; n < PAVO_FIFO_LEAST; n++)
 			to_first();
 		EXPECT_TRUE(eventually([&] {
-			return first->lmt()->recv_count == PAVO_FIFO_LEAST;
+			return first->lmt().value().recv_count ==
+			       PAVO_FIFO_LEAST;
 		}));
 	}
 
 	void to_first()
 	{
-		EXPECT_TRUE(ends.b.send({node_a, first->number()}, {}).ok());
+		EXPECT_TRUE(
+			ends.b.send({node_a, first->number()}, {}).has_value());
 	}
 
 	/* @n frames of it are ready; then those of the other, and all are sent. */
@@ -85,8 +87,8 @@ struct Turns : testing::TestWithParam<uint32_t> {
 		std::atomic_ref(page->producer).fetch_add(1);
 		to_first();
 		ASSERT_TRUE(eventually(
-			[&] { return first->lmt()->send_ready == n; }));
-		ASSERT_TRUE(ends.a.start().ok());
+			[&] { return first->lmt().value().send_ready == n; }));
+		ASSERT_TRUE(ends.a.start().has_value());
 	}
 
 	/* Of @each packets of both: so many of one, then so many of the other. */
@@ -116,10 +118,12 @@ TEST_P(Turns, OfFrames)
 	constexpr uint32_t each = 20;
 	std::vector<uint32_t> order;
 
-	ASSERT_EQ(ends.a.lmt()->quantum, GetParam());
+	ASSERT_EQ(ends.a.lmt().value().quantum, GetParam());
 	for (uint32_t n = 0; n < each; n++) {
-		ASSERT_TRUE(first->prepare({node_b, ends.b.number()}, {}).ok());
-		ASSERT_TRUE(ends.a.prepare({node_b, ends.b.number()}, {}).ok());
+		ASSERT_TRUE(first->prepare({node_b, ends.b.number()}, {})
+				    .has_value());
+		ASSERT_TRUE(ends.a.prepare({node_b, ends.b.number()}, {})
+				    .has_value());
 	}
 	start_both(each);
 	ASSERT_TRUE(eventually([&] {
@@ -144,13 +148,13 @@ TEST_P(Turns, OfRdma)
 	must(ends.b.take_rcxts({&rcxts[1], 1}));
 	ASSERT_TRUE(ends.a.prepare_rdma(pavo::Direction::write,
 					{node_b, ends.b.number()}, request)
-			    .ok());
+			    .has_value());
 	request.local_rcxt = rcxts[0];
 	request.remote_rcxt = rcxts[1];
 	request.remote_pvo += each * packet;
 	ASSERT_TRUE(first->prepare_rdma(pavo::Direction::write,
 					{node_b, ends.b.number()}, request)
-			    .ok());
+			    .has_value());
 	start_both(1);
 	ASSERT_TRUE(eventually([&] {
 		for (const Frame &frame : in.recorded())
@@ -177,8 +181,8 @@ TEST(Workers, TheManagerGoesOn)
 		for (uint32_t i = 0; i < n; i++)
 			ASSERT_TRUE(
 				pair.a.prepare({node_b, pair.b.number()}, {})
-					.ok());
-		ASSERT_TRUE(pair.a.start().ok());
+					.has_value());
+		ASSERT_TRUE(pair.a.start().has_value());
 		ASSERT_TRUE(eventually([&] {
 			come += pair.b.receive([](const Message &) {});
 			return come == n;
@@ -219,7 +223,7 @@ TEST(Workers, LeaveAWindowToWhoHasIt)
 			ASSERT_EQ(ended(ends.a).tid, tid);
 		}
 	});
-	auto in_turn = [&] { return ends.a.lmt()->quantum_left != 0; };
+	auto in_turn = [&] { return ends.a.lmt().value().quantum_left != 0; };
 	Moved runs(ends.device_a, "window_manager");
 	uint64_t calls = 0, met = 0;
 
@@ -250,8 +254,8 @@ uint64_t send_by_two(Pair &pair, pavo::Window &other,
 		while (!over) {
 			pavo::FrameState state = pavo::FrameState::empty;
 
-			ASSERT_TRUE(
-				window.send({node_b, pair.b.number()}, {}).ok());
+			ASSERT_TRUE(window.send({node_b, pair.b.number()}, {})
+					    .has_value());
 			/* Whichever worker sends it. */
 			ASSERT_TRUE(eventually(
 				[&] { return one_sent(window, state); }));

@@ -109,9 +109,9 @@ Options parse(int argc, char **argv)
 class Host {
 public:
 	explicit Host(const Options &options)
-		: o_(options), meeting_(o_.unit, io_port),
-		  end_(o_.adapter, meeting_),
-		  disk_(meeting_.exchange(uint64_t{0})),
+		: o_(options), group_(meet(o_.unit).value()),
+		  end_(o_.adapter, group_),
+		  disk_(group_.exchange(uint64_t{0}).value()[0]),
 		  memory_(end_.pd(), size_t(o_.depth) * o_.size, true)
 	{
 		if (disk_ < o_.size)
@@ -146,7 +146,7 @@ public:
 				    .command = IoCommand::end,
 				    .tag = 0},
 			  0);
-		meeting_.exchange('e'); /* the unit has seen it */
+		group_.barrier().value(); /* the unit has seen it */
 		printf("%u I/Os of %u bytes, %.1f us each%s\n", done_, o_.size,
 		       done_ ? seconds * 1e6 / done_ : 0,
 		       o_.verify ? bad_ ? ", with wrong bytes" :
@@ -219,7 +219,7 @@ private:
 	}
 
 	const Options &o_;
-	Meeting meeting_;
+	pavo::Group group_;
 	VerbsEnd end_;
 	uint64_t disk_;
 	Memory memory_;

@@ -221,8 +221,8 @@ struct Counts {
 class Unit {
 public:
 	explicit Unit(const Options &options)
-		: o_(options), disk_(o_.disk), meeting_("", io_port),
-		  end_(o_.adapter, meeting_),
+		: o_(options), disk_(o_.disk), group_(meet("").value()),
+		  end_(o_.adapter, group_),
 		  bounce_(end_.pd(), size_t(o_.ranges) * o_.range_size),
 		  before_(counters_of(o_.adapter, "direct_"))
 	{
@@ -236,7 +236,7 @@ public:
 					.value());
 		for (uint32_t i = 0; i < o_.ranges; i++)
 			free_bounces_.push_back(i);
-		(void)meeting_.exchange(disk_.size());
+		group_.exchange(disk_.size()).value();
 	}
 
 	void run()
@@ -252,7 +252,7 @@ public:
 				over |= !serve(request);
 			}
 		}
-		meeting_.exchange('e');
+		group_.barrier().value();
 		report();
 	}
 
@@ -420,7 +420,8 @@ private:
 
 		do
 			told = window_->commit(piece.slot, piece.length);
-		while (told == std::errc::device_or_resource_busy);
+		while (told ==
+		       pavo::Unexpected(std::errc::device_or_resource_busy));
 		told.value();
 	}
 
@@ -531,7 +532,7 @@ private:
 
 	const Options &o_;
 	Disk disk_;
-	Meeting meeting_;
+	pavo::Group group_;
 	VerbsEnd end_;
 	Memory bounce_;
 	std::optional<pavo::DirectWindow> window_;

@@ -5,10 +5,18 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
+
+#include <pavo/group.hpp>
 
 namespace examples {
 
-constexpr uint16_t io_port = 7478;
+/** The unit and its host, as a group. @unit: its address; empty: this is the unit. */
+inline pavo::Result<pavo::Group> meet(const std::string &unit)
+{
+	return pavo::Group::join(
+		{.host = unit, .port = 7478, .size = 2, .key = 0x696f756e6974});
+}
 
 /** Bytes of an I/O at most. */
 constexpr uint32_t io_most = 16 << 20;

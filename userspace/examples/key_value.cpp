@@ -24,19 +24,16 @@
 #include <string>
 #include <vector>
 
-#include <pavo/rdma.hpp>
-
-#include "meeting.hpp"
+#include <pavo/connect.hpp>
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
 constexpr uint32_t job_id = 1003;
-constexpr uint64_t job_key = 0x6b65792076616c75;
-constexpr uint16_t port = 7473;
+constexpr uint64_t key = 0x6b65792076616c75;
 constexpr size_t buckets = 4096;
-constexpr auto patience = std::chrono::milliseconds(50);
+constexpr auto answer_timeout = std::chrono::milliseconds(50);
 
 /* Text that ends with a 0. */
 template <size_t Size> struct Text {
@@ -86,11 +83,8 @@ struct Answer {
 	uint64_t taken;
 };
 
-/* Numbers that a client needs to read the table. */
-struct Card {
-	uint32_t context;
-	pavo::Pvo table;
-};
+/* The clients read from the server, which is rank 0. */
+constexpr pavo::ConnectOptions by_one_server = {.contexts = 1, .hub = 0};
 
 template <class T>
 void say(pavo::Rdma &rdma, pavo::WindowAddress to, const T &what)
@@ -98,8 +92,8 @@ void say(pavo::Rdma &rdma, pavo::WindowAddress to, const T &what)
 	auto sent = rdma.send(to, std::as_bytes(std::span(&what, 1)));
 
 	/* A message that was not sent is as good as lost. */
-	if (sent != std::errc::no_buffer_space)
-		examples::must(sent, "message");
+	if (sent != pavo::Unexpected(std::errc::no_buffer_space))
+		sent.value();
 }
 
 /* A message that is a @T, or none. */
@@ -117,38 +111,31 @@ template <class T> std::optional<T> read_as(const pavo::Message &message)
 
 class Server {
 public:
-	explicit Server(const std::string &device)
-		: node_(device, job_id, job_key, 0), table_(buckets),
-		  mapping_(pavo::Mapping::open(
-				   node_.job,
-				   std::as_writable_bytes(std::span(table_)))
+	Server(pavo::Group &group, const std::string &device)
+		: device_(pavo::Device::open(device).value()),
+		  job_(pavo::Job::open(device_, job_id, key).value()),
+		  window_(pavo::open_window(group, job_).value()),
+		  table_(buckets),
+		  mapping_(pavo::Mapping::open(job_, std::as_writable_bytes(
+							     std::span(table_)))
 				   .value()),
-		  rdma_(pavo::Rdma::open(node_.window).value())
+		  rdma_(pavo::Rdma::open(window_).value())
 	{
 		rdma_.on_message([this](const pavo::Message &message) {
 			if (auto request = read_as<Request>(message))
 				answer(message, *request);
 		});
+		pavo::connect(group, rdma_, by_one_server).value();
+		group.exchange(mapping_.pvo()).value();
 	}
 
 	/* Serves until each of so many clients has said that it is at its end. */
 	void serve(unsigned clients)
 	{
-		examples::Door door(port);
-
-		for (unsigned i = 0; i < clients; i++) {
-			examples::Meeting meeting = door.meet();
-
-			node_.introduce(meeting);
-			Card card{0, mapping_.pvo()};
-			examples::must(rdma_.lend({&card.context, 1}),
-				       "contexts");
-			meeting.exchange(card);
-		}
 		while (ended_.size() < clients)
 			(void)rdma_.progress();
 		/* Until the last answer has come, or the client has stopped waiting for it. */
-		for (auto until = Clock::now() + 10 * patience;
+		for (auto until = Clock::now() + 10 * answer_timeout;
 		     Clock::now() < until;)
 			(void)rdma_.progress();
 	}
@@ -180,7 +167,9 @@ private:
 		return {request.number, 0};
 	}
 
-	examples::Node node_;
+	pavo::Device device_;
+	pavo::Job job_;
+	pavo::Window window_;
 	std::vector<Bucket> table_;
 	pavo::Mapping mapping_;
 	pavo::Rdma rdma_;
@@ -191,24 +180,21 @@ private:
 
 class Client {
 public:
-	Client(const std::string &device, const std::string &host)
-		: meeting_(host, port),
-		  node_(device, job_id, job_key, meeting_.node()),
-		  mapping_(pavo::Mapping::open(node_.job,
+	Client(pavo::Group &group, const std::string &device)
+		: device_(pavo::Device::open(device).value()),
+		  job_(pavo::Job::open(device_, job_id, key).value()),
+		  window_(pavo::open_window(group, job_).value()),
+		  mapping_(pavo::Mapping::open(job_,
 					       std::as_writable_bytes(
 						       std::span(&bucket_, 1)))
 				   .value()),
-		  rdma_(pavo::Rdma::open(node_.window).value()),
-		  server_(node_.introduce(meeting_))
+		  rdma_(pavo::Rdma::open(window_).value())
 	{
-		Card card = meeting_.exchange(Card{});
-
-		table_ = card.table;
-		reads_ = examples::must(rdma_.add({server_, {card.context}}),
-					"contexts");
 		rdma_.on_message([this](const pavo::Message &message) {
 			answer_ = read_as<Answer>(message);
 		});
+		server_ = pavo::connect(group, rdma_, by_one_server).value()[0];
+		table_ = group.exchange(pavo::Pvo{}).value()[0];
 	}
 
 	bool put(const std::string &key, const std::string &value)
@@ -237,13 +223,13 @@ public:
 private:
 	Answer ask(const Request &request)
 	{
-		auto asked = Clock::now() - patience;
+		auto asked = Clock::now() - answer_timeout;
 
 		for (answer_ = {};
 		     !answer_ || answer_->number != request.number;
 		     (void)rdma_.progress())
-			if (Clock::now() - asked >= patience) {
-				say(rdma_, server_, request);
+			if (Clock::now() - asked >= answer_timeout) {
+				say(rdma_, rdma_.address(server_), request);
 				asked = Clock::now();
 			}
 		return *answer_;
@@ -253,28 +239,24 @@ private:
 	{
 		pavo::Completion got;
 
-		examples::must(
-			rdma_.get(reads_,
-				  {.local = mapping_.pvo(),
-				   .remote = table_ + place * sizeof(Bucket),
-				   .length = sizeof(Bucket)},
-				  got),
-			"no get");
-		while (!got.over())
-			(void)rdma_.progress();
-		examples::must(got.result(), "get");
+		rdma_.get(server_,
+			  {.local = mapping_.pvo(),
+			   .remote = table_ + place * sizeof(Bucket),
+			   .length = sizeof(Bucket)},
+			  got)
+			.value();
+		rdma_.wait(got).value();
 	}
 
-	examples::Meeting meeting_;
-	examples::Node node_;
+	pavo::Device device_;
+	pavo::Job job_;
+	pavo::Window window_;
 	/* The bucket that was read last. */
 	Bucket bucket_{};
 	pavo::Mapping mapping_;
 	pavo::Rdma rdma_;
-	/* The server's window and table, and the way to read there. */
-	pavo::WindowAddress server_;
-	pavo::Pvo table_;
-	pavo::Rdma::Peer reads_;
+	pavo::Rdma::Peer server_;
+	pavo::Pvo table_; /* of the server */
 	uint64_t number_ = 0;
 	std::optional<Answer> answer_;
 };
@@ -315,14 +297,23 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	try {
-		if (argc == 3) {
-			Client client(argv[1], argv[2]);
+		const bool serves = argc == 2 || several;
+		const uint16_t clients =
+			several ? uint16_t(std::stoul(argv[3])) : 1;
+		auto group =
+			pavo::Group::join(
+				{.host = serves ? "" : argv[2],
+				 .port = 7473,
+				 .size = uint16_t(serves ? clients + 1 : 0),
+				 .key = key})
+				.value();
+
+		if (serves) {
+			Server(group, argv[1]).serve(clients);
+		} else {
+			Client client(group, argv[1]);
 
 			obey(client);
-		} else {
-			Server server(argv[1]);
-
-			server.serve(several ? std::stoul(argv[3]) : 1);
 		}
 		return 0;
 	} catch (const std::exception &error) {

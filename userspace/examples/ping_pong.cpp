@@ -18,45 +18,41 @@
 #include <stdexcept>
 #include <vector>
 
-#include <pavo/window.hpp>
-
-#include "meeting.hpp"
+#include <pavo/connect.hpp>
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
 constexpr uint32_t job_id = 1002;
-constexpr uint64_t job_key = 0x70696e67706f6e67;
-constexpr uint16_t port = 7472;
-constexpr auto patience = std::chrono::milliseconds(50);
+constexpr uint64_t key = 0x70696e67706f6e67;
+constexpr auto answer_timeout = std::chrono::milliseconds(50);
 
 struct End {
-	End(const std::string &device_name, const std::string &host,
-	    uint32_t asked)
-		: meeting(host, port),
-		  node(device_name, job_id, job_key, meeting.node()),
-		  other(node.introduce(meeting))
+	/* @group: of two */
+	End(pavo::Group &with, const std::string &device_name, uint32_t asked)
+		: group(with), device(pavo::Device::open(device_name).value()),
+		  job(pavo::Job::open(device, job_id, key).value()),
+		  window(pavo::open_window(group, job).value()),
+		  other(pavo::connect(group, window).value()[1 - group.rank()]),
+		  rounds(group.exchange(asked).value()[1])
 	{
-		uint32_t theirs = meeting.exchange(asked);
-
-		rounds = meeting.first() ? theirs : asked;
 	}
 
 	void say(uint32_t number)
 	{
-		auto sent = node.window.send(
-			other, std::as_bytes(std::span(&number, 1)));
+		auto sent = window.send(other,
+					std::as_bytes(std::span(&number, 1)));
 
-		if (sent != std::errc::no_buffer_space)
-			examples::must(sent, "message");
+		if (sent != pavo::Unexpected(std::errc::no_buffer_space))
+			sent.value();
 	}
 
 	std::optional<uint32_t> heard()
 	{
 		std::optional<uint32_t> number;
 
-		node.window.receive(
+		window.receive(
 			[&](const pavo::Message &message) {
 				uint32_t value;
 
@@ -70,8 +66,10 @@ struct End {
 		return number;
 	}
 
-	examples::Meeting meeting;
-	examples::Node node;
+	pavo::Group &group;
+	pavo::Device device;
+	pavo::Job job;
+	pavo::Window window;
 	/* The other's window. */
 	pavo::WindowAddress other;
 	/* As many as the asking end was started with. */
@@ -87,7 +85,7 @@ void answer(End &end)
 			last = std::max(last, *number);
 		}
 	/* Until the last answer has arrived. */
-	auto until = Clock::now() + 10 * patience;
+	auto until = Clock::now() + 10 * answer_timeout;
 	while (Clock::now() < until)
 		if (auto number = end.heard())
 			end.say(*number);
@@ -102,7 +100,7 @@ void ask(End &end)
 		auto begin = Clock::now(), asked = begin;
 
 		for (end.say(n); end.heard() != n;)
-			if (Clock::now() - asked > patience) {
+			if (Clock::now() - asked > answer_timeout) {
 				end.say(n);
 				asked = Clock::now();
 				repeated++;
@@ -130,11 +128,16 @@ int main(int argc, char **argv)
 	try {
 		uint32_t rounds = argc > 3 ? uint32_t(std::stoul(argv[3])) :
 					     1000;
-		End end(argv[1], argc > 2 ? argv[2] : "", rounds);
-
 		if (!rounds)
 			throw std::invalid_argument("at least one round");
-		if (end.meeting.first())
+		auto group = pavo::Group::join({.host = argc > 2 ? argv[2] : "",
+						.port = 7472,
+						.size = 2,
+						.key = key})
+				     .value();
+		End end(group, argv[1], rounds);
+
+		if (group.rank() == 0)
 			answer(end);
 		else
 			ask(end);

@@ -9,16 +9,17 @@
  * order, and each element is folded into the result once (reduction.hpp). The senders
  * get the results when all are there. Every program checks them.
  */
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
-#include <list>
 #include <string>
 #include <vector>
 
-#include "meeting.hpp"
+#include <pavo/connect.hpp>
+
 #include "reduction.hpp"
 
 namespace {
@@ -27,8 +28,7 @@ using examples::Fold;
 using examples::Reduction;
 
 constexpr uint32_t job_id = 1004;
-constexpr uint64_t job_key = 0x726564756374696f;
-constexpr uint16_t port = 7474;
+constexpr uint64_t key = 0x726564756374696f;
 constexpr uint32_t elements = 10'007;
 constexpr uint32_t bytes = elements * 8;
 
@@ -102,23 +102,32 @@ bool all_right(uint16_t nodes, const std::byte *results)
 	return true;
 }
 
-/* Numbers that each end tells the other. */
-struct Card {
-	std::array<uint32_t, 2> contexts;
-	pavo::Pvo results;
-	uint16_t nodes;
-};
+/* The objects of each program. RDMA goes between rank 0 and each other. */
+struct End {
+	/* Two contexts with each. */
+	End(pavo::Group &group, const std::string &name)
+		: device(pavo::Device::open(name).value()),
+		  job(pavo::Job::open(device, job_id, key).value()),
+		  window(pavo::open_window(group, job).value()),
+		  memory(size_t(vectors) * bytes),
+		  mapping(pavo::Mapping::open(job, memory).value()),
+		  rdma(pavo::Rdma::open(window).value())
+	{
+	}
 
-pavo::Rdma::Peer meet(examples::Meeting &meeting, pavo::Rdma &rdma,
-		      pavo::WindowAddress window, Card &mine, Card &theirs)
-{
-	examples::must(rdma.lend(mine.contexts), "contexts");
-	theirs = meeting.exchange(mine);
-	return examples::must(
-		rdma.add({window,
-			  {theirs.contexts.begin(), theirs.contexts.end()}}),
-		"contexts");
-}
+	pavo::Rdma::Peer connect(pavo::Group &group)
+	{
+		return pavo::connect(group, rdma, {.contexts = 2, .hub = 0})
+			.value()[0];
+	}
+
+	pavo::Device device;
+	pavo::Job job;
+	pavo::Window window;
+	std::vector<std::byte> memory;
+	pavo::Mapping mapping;
+	pavo::Rdma rdma;
+};
 
 /* ---------------------------------------------------------- first machine */
 
@@ -147,14 +156,10 @@ struct Results {
 	std::vector<Reduction<double>> doubles;
 };
 
-bool collect(const std::string &device, uint16_t senders)
+bool collect(pavo::Group &group, const std::string &device)
 {
-	examples::Node node(device, job_id, job_key, 0);
-	std::vector<std::byte> memory(size_t(vectors) * bytes);
-	pavo::Mapping mapping = pavo::Mapping::open(node.job, memory).value();
-	pavo::Rdma rdma = pavo::Rdma::open(node.window).value();
-	examples::Door door(port);
-	std::list<examples::Meeting> meetings;
+	End end(group, device);
+	const unsigned senders = group.size() - 1u;
 	Results results;
 	unsigned arrived = 0;
 
@@ -162,81 +167,68 @@ bool collect(const std::string &device, uint16_t senders)
 		results.integers.emplace_back(fold, vector_of<int64_t>(0));
 		results.doubles.emplace_back(fold, vector_of<double>(0));
 	}
-	rdma.on_piece(
+	end.rdma.on_piece(
 		[&](const pavo::RdmaPiece &piece) { results.take(piece); });
-	rdma.on_arrival([&](const pavo::RdmaArrival &) { arrived++; });
-	for (unsigned i = 0; i < senders; i++) {
-		Card mine{{}, mapping.pvo(), uint16_t(senders + 1)}, theirs;
-		auto &meeting = meetings.emplace_back(door.meet());
-		pavo::WindowAddress window = node.introduce(meeting);
-
-		meet(meeting, rdma, window, mine, theirs);
-	}
+	end.rdma.on_arrival([&](const pavo::RdmaArrival &) { arrived++; });
+	end.connect(group);
+	group.exchange(end.mapping.pvo()).value();
 	while (arrived < vectors * senders)
-		(void)rdma.progress();
-	results.copy(memory.data());
-	for (auto &meeting : meetings)
-		meeting.exchange('r'); /* ready to be read */
-	for (auto &meeting : meetings)
-		meeting.exchange('e'); /* the end */
+		(void)end.rdma.progress();
+	results.copy(end.memory.data());
+	auto progress = [&] {
+		(void)end.rdma.progress();
+	};
+	group.barrier(progress).value(); /* ready to be read */
+	group.barrier(progress).value(); /* the end */
 	printf("%u vectors of %u nodes came\n", vectors * senders, senders);
-	return all_right(uint16_t(senders + 1), memory.data());
+	return all_right(group.size(), end.memory.data());
 }
 
 /* ----------------------------------------------------------------- others */
 
-void finish(pavo::Rdma &rdma, const std::vector<pavo::Completion> &moved)
+bool contribute(pavo::Group &group, const std::string &device)
 {
-	while (rdma.pending())
-		(void)rdma.progress();
-	for (const pavo::Completion &one : moved)
-		examples::must(one.result(), "RDMA");
-}
-
-bool contribute(const std::string &device, const std::string &host)
-{
-	examples::Meeting meeting(host, port);
-	examples::Node node(device, job_id, job_key, meeting.node());
-	pavo::WindowAddress window = node.introduce(meeting);
-	std::vector<std::byte> memory(size_t(vectors) * bytes);
-	pavo::Mapping mapping = pavo::Mapping::open(node.job, memory).value();
-	pavo::Rdma rdma = pavo::Rdma::open(node.window).value();
-	Card mine{{}, mapping.pvo(), 0}, theirs;
-	pavo::Rdma::Peer first = meet(meeting, rdma, window, mine, theirs);
+	End end(group, device);
+	pavo::Rdma::Peer first = end.connect(group);
+	pavo::Pvo results = group.exchange(end.mapping.pvo()).value()[0];
 	std::vector<pavo::Completion> moved(vectors + 1);
-	auto integers = vector_of<int64_t>(meeting.node());
-	auto doubles = vector_of<double>(meeting.node());
+	auto integers = vector_of<int64_t>(group.rank());
+	auto doubles = vector_of<double>(group.rank());
 
 	for (uint32_t n = 0; n < vectors; n++) {
-		memcpy(&memory[n * bytes],
+		memcpy(&end.memory[n * bytes],
 		       n < folds.size() ? static_cast<void *>(integers.data()) :
 					  doubles.data(),
 		       bytes);
-		examples::must(rdma.put(first,
-					{.local = mapping.pvo() + n * bytes,
-					 .remote = {0},
-					 .length = bytes,
-					 .tell = true,
-					 .tag = n,
-					 .target = pavo::RdmaEnd::fifo},
-					moved[n]),
-			       "no put");
+		end.rdma.put(first,
+			     {.local = end.mapping.pvo() + n * bytes,
+			      .remote = {0},
+			      .length = bytes,
+			      .tell = true,
+			      .tag = n,
+			      .target = pavo::RdmaEnd::fifo},
+			     moved[n])
+			.value();
 	}
-	finish(rdma, moved);
-	meeting.exchange('r');
-	examples::must(rdma.get(first,
-				{.local = mapping.pvo(),
-				 .remote = theirs.results,
-				 .length = vectors * bytes},
-				moved.back()),
-		       "no get");
-	finish(rdma, moved);
-	meeting.exchange('e');
+	for (uint32_t n = 0; n < vectors; n++)
+		end.rdma.wait(moved[n]).value();
+	auto progress = [&] {
+		(void)end.rdma.progress();
+	};
+	group.barrier(progress).value();
+	end.rdma.get(first,
+		     {.local = end.mapping.pvo(),
+		      .remote = results,
+		      .length = vectors * bytes},
+		     moved.back())
+		.value();
+	end.rdma.wait(moved.back()).value();
+	group.barrier(progress).value();
 	printf("put %u vectors, got the results of %u nodes; %llu attempts were "
 	       "repeated\n",
-	       vectors, theirs.nodes,
-	       static_cast<unsigned long long>(rdma.repeated()));
-	return all_right(theirs.nodes, memory.data());
+	       vectors, group.size(),
+	       static_cast<unsigned long long>(end.rdma.retries()));
+	return all_right(group.size(), end.memory.data());
 }
 
 } // namespace
@@ -252,8 +244,14 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	try {
-		bool fine = first ? collect(argv[1], uint16_t(senders)) :
-				    contribute(argv[1], argv[2]);
+		auto group = pavo::Group::join(
+				     {.host = first ? "" : argv[2],
+				      .port = 7474,
+				      .size = uint16_t(first ? senders + 1 : 0),
+				      .key = key})
+				     .value();
+		bool fine = first ? collect(group, argv[1]) :
+				    contribute(group, argv[1]);
 
 		return fine ? 0 : 1;
 	} catch (const std::exception &error) {

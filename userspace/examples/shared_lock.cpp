@@ -22,13 +22,13 @@
 #include <thread>
 #include <vector>
 
+#include <pavo/device.hpp>
 #include <pavo/extended.hpp>
-
-#include "meeting.hpp"
+#include <pavo/group.hpp>
 
 namespace {
 
-constexpr uint16_t port = 7477;
+constexpr uint64_t key = 0x73686172656421;
 constexpr size_t workers = 3;
 constexpr uint32_t max_rounds = 16000;
 constexpr int depth = 4;
@@ -160,18 +160,18 @@ public:
 
 	uint64_t fetch_add(size_t offset, uint64_t add, pavo::Fields fields)
 	{
-		examples::must(extended().fetch_add(word(offset), add, fields,
-						    old(), 0),
-			       "fetch and add");
+		extended()
+			.fetch_add(word(offset), add, fields, old(), 0)
+			.value();
 		return wait();
 	}
 
 	uint64_t compare_swap(size_t offset, pavo::Bits expected,
 			      pavo::Bits next)
 	{
-		examples::must(extended().compare_swap(word(offset), expected,
-						       next, old(), 0),
-			       "compare and swap");
+		extended()
+			.compare_swap(word(offset), expected, next, old(), 0)
+			.value();
 		return wait();
 	}
 
@@ -399,8 +399,15 @@ void check(const Table &table, uint32_t rounds)
 
 void run(const std::string &device, const std::string &host, uint32_t rounds)
 {
-	examples::Meeting meeting(host, port);
-	const examples::Address address = examples::address_of(device);
+	auto group =
+		pavo::Group::join(
+			{.host = host, .port = 7477, .size = 2, .key = key})
+			.value();
+	const auto address = pavo::Device::open(device)
+				     .and_then([](const pavo::Device &opened) {
+					     return opened.address();
+				     })
+				     .value();
 	Own<ibv_context> context = open_device(device);
 	Own<ibv_pd> pd(must_have(ibv_alloc_pd(context.get()), "domain"));
 	alignas(64) Table table = {};
@@ -422,13 +429,13 @@ void run(const std::string &device, const std::string &host, uint32_t rounds)
 			std::make_unique<Lane>(context.get(), pd.get()));
 		mine.qpn[i] = lanes[i]->number();
 	}
-	const Card theirs = meeting.exchange(mine);
+	const Card theirs = group.exchange(mine).value()[1 - group.rank()];
 	for (size_t i = 0; i < workers; i++) {
 		lanes[i]->connect(theirs.qpn[i], theirs.gid, address.index);
 		lanes[i]->aim(theirs.address, theirs.rkey);
 	}
 	/* Both are connected. */
-	meeting.exchange(char{});
+	group.barrier().value();
 
 	std::vector<std::thread> threads;
 	std::vector<std::exception_ptr> errors(workers + 1);
@@ -441,18 +448,18 @@ void run(const std::string &device, const std::string &host, uint32_t rounds)
 			}
 		});
 	};
-	if (meeting.first())
+	if (group.rank() == 0)
 		start(Local{table}, theirs.rounds, 0);
 	else
 		for (size_t i = 0; i < workers; i++)
 			start(Remote{*lanes[i]}, rounds, i);
 	for (std::thread &thread : threads)
 		thread.join();
-	meeting.exchange(char{});
+	group.barrier().value();
 	for (const std::exception_ptr &error : errors)
 		if (error)
 			std::rethrow_exception(error);
-	if (meeting.first())
+	if (group.rank() == 0)
 		check(table, theirs.rounds);
 }
 

@@ -23,28 +23,31 @@
 #include <string>
 #include <vector>
 
+#include <pavo/connect.hpp>
 #include <pavo/striped.hpp>
-
-#include "meeting.hpp"
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
 constexpr uint32_t job_id = 1006;
-constexpr uint64_t job_key = 0x737472697065;
-constexpr uint16_t port = 7476;
+constexpr uint64_t key = 0x737472697065;
 constexpr size_t most_lanes = 8;
 
 /* An adapter, with a window of the job. */
-struct Lane : examples::Node {
-	Lane(const std::string &name, uint16_t number,
+struct Lane {
+	Lane(const pavo::Group &group, const std::string &name,
 	     std::span<std::byte> buffer)
-		: Node(name, job_id, job_key, number),
+		: device(pavo::Device::open(name).value()),
+		  job(pavo::Job::open(device, job_id, key).value()),
+		  window(pavo::open_window(group, job).value()),
 		  mapping(pavo::Mapping::open(job, buffer).value())
 	{
 	}
 
+	pavo::Device device;
+	pavo::Job job;
+	pavo::Window window;
 	/* The buffer stays mapped as long as any adapter is there. */
 	pavo::Mapping mapping;
 };
@@ -58,19 +61,30 @@ struct Hello {
 struct End {
 	End(const std::vector<std::string> &adapters, const std::string &host,
 	    std::vector<std::byte> file)
-		: meeting(host, port), buffer(std::move(file))
+		: group(pavo::Group::join({.host = host,
+					   .port = 7476,
+					   .size = 2,
+					   .key = key})
+				.value()),
+		  other(1 - group.rank()), buffer(std::move(file))
 	{
-		Hello theirs =
-			meeting.exchange(Hello{buffer.size(), adapters.size()});
+		Hello theirs = tell(Hello{buffer.size(), adapters.size()});
 
 		if (theirs.lanes != adapters.size())
 			throw std::runtime_error(
 				"the other end has another number of adapters");
-		if (meeting.first())
+		if (group.rank() == 0)
 			buffer.resize(theirs.bytes);
 		for (const std::string &name : adapters)
 			add(name);
-		memory = meeting.exchange(lanes[0]->mapping.pvo());
+		memory = tell(lanes[0]->mapping.pvo());
+	}
+
+	/* Gives @mine to the other end. Return: what that gave. */
+	template <class T> T tell(const T &mine)
+	{
+		return group.exchange(mine, [this] { striped.progress(); })
+			.value()[other];
 	}
 
 	/* The other end does the same at this moment. */
@@ -78,17 +92,14 @@ struct End {
 	{
 		std::array<uint32_t, 4> contexts;
 
-		lanes.push_back(
-			std::make_unique<Lane>(name, meeting.node(), buffer));
-		pavo::WindowAddress window = lanes.back()->introduce(meeting);
-		examples::must(striped.add(lanes.back()->window, contexts),
-			       "a lane");
-		contexts = meeting.exchange(contexts);
-		examples::must(
-			striped.connect(lanes.size() - 1,
-					{window,
-					 {contexts.begin(), contexts.end()}}),
-			"the other end of a lane");
+		lanes.push_back(std::make_unique<Lane>(group, name, buffer));
+		pavo::Window &window = lanes.back()->window;
+		auto address = pavo::connect(group, window).value()[other];
+		striped.add(window, contexts).value();
+		contexts = tell(contexts);
+		striped.connect(lanes.size() - 1,
+				{address, {contexts.begin(), contexts.end()}})
+			.value();
 	}
 
 	/* FNV-1a of the buffer's bytes. */
@@ -101,7 +112,8 @@ struct End {
 		return value;
 	}
 
-	examples::Meeting meeting;
+	pavo::Group group;
+	size_t other;
 	std::vector<std::byte> buffer;
 	std::vector<std::unique_ptr<Lane>> lanes;
 	pavo::Striped striped;
@@ -115,11 +127,9 @@ void receive(End &end, const std::string &name)
 	end.striped.on_arrival(
 		[&](const pavo::StripedArrival &) { arrived = true; });
 	/* This end has to say that the file came, and the other end has to hear that. */
-	while (!end.meeting.anything())
-		end.striped.progress();
-	if (!arrived)
+	if (!end.tell(char(true)))
 		throw std::runtime_error("the other end gave up");
-	if (end.meeting.exchange(end.hash()) != end.hash())
+	if (!arrived || end.tell(end.hash()) != end.hash())
 		throw std::runtime_error(
 			"the bytes are not those that were sent");
 
@@ -136,12 +146,13 @@ void send(End &end, const std::vector<std::string> &adapters)
 	Clock::time_point begin = Clock::now();
 	pavo::Completion moved;
 
-	examples::must(end.striped.put({.local = end.lanes[0]->mapping.pvo(),
-					.remote = end.memory,
-					.length = end.buffer.size(),
-					.tell = true},
-				       moved),
-		       "no put");
+	end.striped
+		.put({.local = end.lanes[0]->mapping.pvo(),
+		      .remote = end.memory,
+		      .length = end.buffer.size(),
+		      .tell = true},
+		     moved)
+		.value();
 	while (end.striped.pending())
 		end.striped.progress();
 	std::chrono::duration<double> time = Clock::now() - begin;
@@ -151,13 +162,14 @@ void send(End &end, const std::vector<std::string> &adapters)
 		printf("%s: %llu bytes, %.1f MB/s", adapters[i].c_str(),
 		       static_cast<unsigned long long>(lane.bytes),
 		       double(lane.bytes) / time.count() / 1e6);
-		if (!lane.living)
+		if (!lane.alive)
 			printf(", then it was given up: %s",
-			       lane.why.message().c_str());
+			       lane.error.message().c_str());
 		puts("");
 	}
-	examples::must(moved.result(), "put");
-	if (end.meeting.exchange(end.hash()) != end.hash())
+	end.tell(char(moved.result().has_value()));
+	moved.result().value();
+	if (end.tell(end.hash()) != end.hash())
 		throw std::runtime_error(
 			"the file came, but not as it was sent");
 }

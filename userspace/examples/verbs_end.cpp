@@ -13,6 +13,8 @@
 #include <stdexcept>
 #include <system_error>
 
+#include <pavo/device.hpp>
+
 namespace examples {
 
 namespace {
@@ -79,7 +81,7 @@ Memory::~Memory()
 	munmap(data_, length_);
 }
 
-VerbsEnd::VerbsEnd(const std::string &adapter, Meeting &meeting)
+VerbsEnd::VerbsEnd(const std::string &adapter, pavo::Group &group)
 	: context_(open_adapter(adapter)),
 	  pd_(made(ibv_alloc_pd(context_.get()), "protection domain")),
 	  channel_(made(ibv_create_comp_channel(context_.get()), "channel")),
@@ -96,20 +98,25 @@ VerbsEnd::VerbsEnd(const std::string &adapter, Meeting &meeting)
 	qp_.reset(made(ibv_create_qp(pd_.get(), &attr), "queue pair"));
 	messages_ = std::make_unique<Memory>(pd_.get(),
 					     size_t(receives) * message_size);
-	connect(adapter, meeting);
+	connect(adapter, group);
 }
 
-void VerbsEnd::connect(const std::string &adapter, Meeting &meeting)
+void VerbsEnd::connect(const std::string &adapter, pavo::Group &group)
 {
-	const Address address = address_of(adapter);
+	const pavo::AdapterAddress address =
+		pavo::Device::open(adapter)
+			.and_then([](const pavo::Device &device) {
+				return device.address();
+			})
+			.value();
 	ibv_qp_attr attr = {};
 	ibv_port_attr port = {};
 	int error = ibv_query_port(context_.get(), 1, &port);
 
 	if (error)
 		fail(error, "port");
-	Card theirs = meeting.exchange(
-		Card{address.gid, qp_->qp_num, uint32_t(port.active_mtu)});
+	const Card mine = {address.gid, qp_->qp_num, uint32_t(port.active_mtu)};
+	const Card theirs = group.exchange(mine).value()[1 - group.rank()];
 
 	attr.qp_state = IBV_QPS_INIT;
 	attr.port_num = 1;
@@ -152,7 +159,7 @@ void VerbsEnd::connect(const std::string &adapter, Meeting &meeting)
 					      IBV_QP_MAX_QP_RD_ATOMIC);
 	if (error)
 		fail(error, "the queue pair cannot be connected");
-	meeting.exchange('c'); /* both are */
+	group.barrier().value(); /* both are */
 }
 
 void VerbsEnd::post_receive(uint64_t slot)

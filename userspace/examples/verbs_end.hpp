@@ -16,7 +16,7 @@
 
 #include <infiniband/verbs.h>
 
-#include "meeting.hpp"
+#include <pavo/group.hpp>
 
 namespace examples {
 
@@ -58,8 +58,8 @@ public:
 	/** Bytes of a message at most. */
 	static constexpr uint32_t message_size = 64;
 
-	/** Opens the adapter of that name and connects to the other program. Throws. */
-	VerbsEnd(const std::string &adapter, Meeting &meeting);
+	/** Opens the adapter of that name and connects to the other of two programs. Throws. */
+	VerbsEnd(const std::string &adapter, pavo::Group &group);
 
 	ibv_pd *pd() const { return pd_.get(); }
 	ibv_qp *qp() const { return qp_.get(); }
@@ -99,7 +99,7 @@ public:
 	ibv_wc next();
 
 private:
-	void connect(const std::string &adapter, Meeting &meeting);
+	void connect(const std::string &adapter, pavo::Group &group);
 	void post_receive(uint64_t slot);
 	void send_bytes(const void *from, uint32_t length, uint64_t id);
 	void take_bytes(const ibv_wc &wc, void *to, uint32_t length);

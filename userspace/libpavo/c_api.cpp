@@ -8,7 +8,6 @@
 
 #include "abi.hpp"
 #include "c_objects.hpp"
-#include "job_open.hpp"
 
 using pavo::c::object_of;
 using pavo::c::status;
@@ -33,8 +32,8 @@ template <class T> void set(T &option, uint32_t value)
 
 pavo::RdmaOptions with(pavo::RdmaOptions all, const pavo_rdma_options &options)
 {
-	set(all.patience, options.patience);
-	set(all.most_patience, options.most_patience);
+	set(all.timeout, options.timeout);
+	set(all.max_timeout, options.max_timeout);
 	set(all.attempts, options.attempts);
 	set(all.piece, options.piece);
 	set(all.half_piece, options.half_piece);
@@ -46,8 +45,8 @@ pavo::StripedOptions with(pavo::StripedOptions all,
 {
 	set(all.chunk, options.chunk);
 	all.lane = with(all.lane, options.lane);
-	set(all.patience, options.patience);
-	set(all.most_patience, options.most_patience);
+	set(all.timeout, options.timeout);
+	set(all.max_timeout, options.max_timeout);
 	set(all.attempts, options.attempts);
 	return all;
 }
@@ -138,11 +137,7 @@ int pavo_device_poll(pavo_device *device, uint32_t idle)
 
 pavo_job *pavo_job_open(pavo_device *device, uint32_t id, uint64_t key)
 {
-	const pavo::Device &own = device->device;
-
-	return object_of<pavo_job>(pavo::reserve_or_join(
-		[&] { return pavo::Job::reserve(own, id, key); },
-		[&] { return pavo::Job::join(own, id, key); }));
+	return object_of<pavo_job>(pavo::Job::open(device->device, id, key));
 }
 
 pavo_job *pavo_job_reserve(pavo_device *device, uint32_t id, uint64_t key,
@@ -165,7 +160,7 @@ void pavo_job_close(pavo_job *job)
 int pavo_job_info_of(const pavo_job *job, pavo_job_info *info)
 {
 	auto asked = job->job.info();
-	int error = -asked.error().number();
+	int error = -asked.error_or({}).number();
 
 	*info = pavo::to_abi(std::move(asked).value_or({}));
 	return error;
@@ -308,9 +303,9 @@ int64_t pavo_rdma_due(const pavo_rdma *rdma)
 	return microseconds_until(rdma->rdma.due());
 }
 
-uint64_t pavo_rdma_repeated(const pavo_rdma *rdma)
+uint64_t pavo_rdma_retries(const pavo_rdma *rdma)
 {
-	return rdma->rdma.repeated();
+	return rdma->rdma.retries();
 }
 
 void pavo_rdma_on_control(pavo_rdma *rdma, uint8_t kind,
@@ -366,8 +361,8 @@ int pavo_striped_add(pavo_striped *striped, pavo_window *window,
 {
 	auto added = striped->striped.add(window->window, {rcxts, n});
 
-	return added.ok() ? int(striped->striped.lanes()) - 1 :
-			    status_of(added);
+	return added.has_value() ? int(striped->striped.lanes()) - 1 :
+				   status_of(added);
 }
 
 int pavo_striped_connect(pavo_striped *striped, int lane, uint16_t node,
@@ -418,8 +413,8 @@ int pavo_striped_lane_of(const pavo_striped *striped, int number,
 
 	if (size_t(number) >= striped->striped.lanes())
 		return -EINVAL;
-	*lane = {.living = all.living,
-		 .why = -all.why.number(),
+	*lane = {.alive = all.alive,
+		 .error = -all.error.number(),
 		 .chunks = all.chunks,
 		 .bytes = all.bytes};
 	return 0;

@@ -52,7 +52,7 @@ namespace pavo::c {
 /** An @Object of what a call of the library made; null and errno: it made nothing. */
 template <class Object, class T> Object *object_of(Result<T> made)
 {
-	if (!made.ok()) {
+	if (!made) {
 		errno = made.error().number();
 		return nullptr;
 	}
@@ -66,13 +66,14 @@ template <class Object, class T> Object *object_of(Result<T> made)
 /** 0, or a negative errno. */
 inline int status_of(const Result<void> &result)
 {
-	return -result.error().number();
+	return -result.error_or({}).number();
 }
 
 /** The number, or a negative errno. */
 template <class T> int status_of(const Result<T> &result)
 {
-	return result.ok() ? int(result.value()) : -result.error().number();
+	return result.has_value() ? int(result.value()) :
+				    -result.error().number();
 }
 
 /** The object that @call makes; null and errno: there is no memory. */

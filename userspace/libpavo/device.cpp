@@ -5,9 +5,13 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <system_error>
 #include <utility>
 
@@ -29,6 +33,40 @@ std::string first_line(const std::filesystem::path &path)
 
 	std::getline(file, line);
 	return line;
+}
+
+/* Entries of a GID table that are looked at. */
+constexpr uint16_t gid_entries = 1024;
+
+/* All 0: there is no such entry. In sysfs it is eight groups of four digits. */
+Gid read_gid(const std::string &adapter, uint16_t index)
+{
+	std::istringstream groups(first_line("/sys/class/infiniband/" +
+					     adapter + "/ports/1/gids/" +
+					     std::to_string(index)));
+	std::string group;
+	Gid gid{};
+
+	for (size_t i = 0; i < 8 && std::getline(groups, group, ':'); i++) {
+		unsigned long value = strtoul(group.c_str(), nullptr, 16);
+
+		gid[2 * i] = uint8_t(value >> 8);
+		gid[2 * i + 1] = uint8_t(value);
+	}
+	return gid;
+}
+
+bool is_ipv4(const Gid &gid)
+{
+	constexpr std::array<uint8_t, 12> begin = {0, 0, 0, 0, 0,    0,
+						   0, 0, 0, 0, 0xff, 0xff};
+
+	return std::equal(begin.begin(), begin.end(), gid.begin());
+}
+
+bool is_link_local(const Gid &gid)
+{
+	return gid[0] == 0xfe && (gid[1] & 0xc0) == 0x80;
 }
 
 /* The uverbs device of that adapter, or nothing. */
@@ -75,7 +113,7 @@ std::shared_ptr<const File> open_file(const std::string &name)
 
 	if (fd < 0)
 		fail(errno, path + ", of " + name);
-	auto file = std::make_shared<const File>(fd);
+	auto file = std::make_shared<const File>(fd, name);
 
 	if (get_context(fd))
 		fail(EPROTONOSUPPORT,
@@ -87,8 +125,9 @@ std::shared_ptr<const File> open_file(const std::string &name)
 
 } // namespace
 
-File::File(int number)
-	: number_(number), worker_(std::make_unique<DoorbellWorker>())
+File::File(int number, const std::string &adapter)
+	: number_(number), adapter_(adapter),
+	  worker_(std::make_unique<DoorbellWorker>())
 {
 }
 
@@ -106,8 +145,41 @@ void File::poll() const noexcept
 Result<void> File::poll(std::chrono::microseconds idle) const noexcept
 {
 	if (idle.count() < 0 || idle.count() > UINT32_MAX)
-		return Error(EINVAL);
-	return Error(worker_->set(number_, uint32_t(idle.count())));
+		return Unexpected(EINVAL);
+	return to_result(Error(worker_->set(number_, uint32_t(idle.count()))));
+}
+
+Result<Gid> File::gid(uint16_t index) const noexcept
+{
+	return guarded([&]() -> Result<Gid> {
+		Gid gid = read_gid(adapter_, index);
+
+		if (gid == Gid{})
+			return Unexpected(
+				Error(ENOENT, adapter_ + ": GID " +
+						      std::to_string(index)));
+		return gid;
+	});
+}
+
+Result<AdapterAddress> File::address(IpVersion version) const noexcept
+{
+	const bool wants_ipv4 = version == IpVersion::v4;
+
+	return guarded([&]() -> Result<AdapterAddress> {
+		for (uint16_t i = 0; i < gid_entries; i++) {
+			Gid gid = read_gid(adapter_, i);
+
+			if (gid != Gid{} && !is_link_local(gid) &&
+			    is_ipv4(gid) == wants_ipv4)
+				return AdapterAddress{i, gid};
+		}
+		return Unexpected(
+			Error(EADDRNOTAVAIL,
+			      adapter_ + ": its interface has no " +
+				      (wants_ipv4 ? "IPv4" : "global IPv6") +
+				      " address"));
+	});
 }
 
 Device::Device(const std::string &name, std::shared_ptr<const File> file)

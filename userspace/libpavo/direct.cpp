@@ -28,12 +28,12 @@ using std::chrono::milliseconds;
 
 static_assert(int(Direction::write) == 0 && int(Direction::read) == 1);
 
-/* Time that is left of a patience. */
+/* Time that is left of a timeout. */
 class Deadline {
 public:
-	explicit Deadline(milliseconds patience)
-		: endless_(patience < milliseconds(0)),
-		  end_(Clock::now() + (endless_ ? milliseconds(0) : patience))
+	explicit Deadline(milliseconds timeout)
+		: endless_(timeout < milliseconds(0)),
+		  end_(Clock::now() + (endless_ ? milliseconds(0) : timeout))
 	{
 	}
 
@@ -283,7 +283,7 @@ int DirectWindow::try_arm(uint32_t range, uint32_t total,
 Result<Armed> DirectWindow::arm(uint32_t range, uint32_t total,
 				const ArmOptions &options) noexcept
 {
-	const Deadline deadline(options.patience);
+	const Deadline deadline(options.timeout);
 	uint32_t flags = flags_of(options);
 	int err = try_arm(range, total, flags);
 
@@ -292,17 +292,17 @@ Result<Armed> DirectWindow::arm(uint32_t range, uint32_t total,
 		if (err == EAGAIN) {
 			err = deadline.wait_for(fd_, POLLOUT);
 			if (err)
-				return Error(err);
+				return Unexpected(err);
 		}
 		/* It waits: that is counted once. */
 		err = try_arm(range, total, flags & ~PAVO_DIRECT_WAIT);
 		if (err == EAGAIN && deadline.over())
-			return Error(ETIMEDOUT);
+			return Unexpected(ETIMEDOUT);
 	}
 	if (err == EAGAIN && options.no_buffer == NoBuffer::fall_back)
 		return Armed::no_buffer;
 	if (err)
-		return Error(err);
+		return Unexpected(err);
 	return Armed::armed;
 }
 
@@ -310,7 +310,7 @@ Result<void> DirectWindow::write(uint32_t range, uint32_t offset,
 				 std::span<const std::byte> bytes) noexcept
 {
 	if (range >= ranges())
-		return Error(EINVAL);
+		return Unexpected(EINVAL);
 	while (!bytes.empty()) {
 		ssize_t done = pwrite(fd_, bytes.data(), bytes.size(),
 				      off_t(range) * range_size() + offset);
@@ -318,7 +318,7 @@ Result<void> DirectWindow::write(uint32_t range, uint32_t offset,
 		if (done < 0 && errno == EINTR)
 			continue;
 		if (done < 0)
-			return Error(errno);
+			return Unexpected(errno);
 		bytes = bytes.subspan(size_t(done));
 		offset += uint32_t(done);
 	}
@@ -326,25 +326,25 @@ Result<void> DirectWindow::write(uint32_t range, uint32_t offset,
 }
 
 Result<void> DirectWindow::wait_readable(uint32_t range,
-					 milliseconds patience) noexcept
+					 milliseconds timeout) noexcept
 {
-	const Deadline deadline(patience);
+	const Deadline deadline(timeout);
 
 	if (range >= ranges())
-		return Error(EINVAL);
+		return Unexpected(EINVAL);
 	for (;;) {
 		DirectRegister at = registers(range);
 
 		if (!at.buffer && !at.link_valid)
-			return Error(EBADF);
+			return Unexpected(EBADF);
 		if (at.direction == Direction::read && at.bus_valid)
 			return {};
 		if (deadline.over())
-			return Error(ETIMEDOUT);
+			return Unexpected(ETIMEDOUT);
 		int err = deadline.wait_for(fd_, POLLIN);
 
 		if (err)
-			return Error(err);
+			return Unexpected(err);
 		if (!registers(range).bus_valid)
 			Deadline::pause();
 	}
@@ -352,12 +352,12 @@ Result<void> DirectWindow::wait_readable(uint32_t range,
 
 Result<size_t> DirectWindow::read(uint32_t range, uint32_t offset,
 				  std::span<std::byte> bytes,
-				  milliseconds patience) noexcept
+				  milliseconds timeout) noexcept
 {
-	const Deadline deadline(patience);
+	const Deadline deadline(timeout);
 
 	if (range >= ranges())
-		return Error(EINVAL);
+		return Unexpected(EINVAL);
 	for (;;) {
 		ssize_t done = pread(fd_, bytes.data(), bytes.size(),
 				     off_t(range) * range_size() + offset);
@@ -367,13 +367,13 @@ Result<size_t> DirectWindow::read(uint32_t range, uint32_t offset,
 		if (errno == EINTR)
 			continue;
 		if (errno != EAGAIN)
-			return Error(errno);
+			return Unexpected(errno);
 		if (deadline.over())
-			return Error(ETIMEDOUT);
+			return Unexpected(ETIMEDOUT);
 		int err = deadline.wait_for(fd_, POLLIN);
 
 		if (err)
-			return Error(err);
+			return Unexpected(err);
 		/* Another range has bytes, which its user has not taken yet. */
 		if (!registers(range).bus_valid)
 			Deadline::pause();
@@ -390,14 +390,14 @@ Result<void> DirectWindow::count(uint32_t range, uint32_t bytes) noexcept
 	do
 		err = command.run(context_->cmd_fd);
 	while (err == EINTR);
-	return Error(err);
+	return to_result(Error(err));
 }
 
 Result<void> DirectWindow::disarm(uint32_t range) noexcept
 {
-	return Error(command_of(handle_, PAVO_METHOD_DIRECT_DISARM)
-			     .in(PAVO_ATTR_DIRECT_RANGE, range)
-			     .run(context_->cmd_fd));
+	return to_result(Error(command_of(handle_, PAVO_METHOD_DIRECT_DISARM)
+				       .in(PAVO_ATTR_DIRECT_RANGE, range)
+				       .run(context_->cmd_fd)));
 }
 
 Result<DirectBuffer> DirectWindow::export_buffer(uint32_t range) noexcept
@@ -409,7 +409,7 @@ Result<DirectBuffer> DirectWindow::export_buffer(uint32_t range) noexcept
 			  .run(context_->cmd_fd);
 
 	if (err)
-		return Error(err);
+		return Unexpected(err);
 	return DirectBuffer(fd);
 }
 

@@ -40,11 +40,11 @@ template <class Call> auto guarded(Call &&call) -> decltype(call())
 	try {
 		return call();
 	} catch (const Failure &failure) {
-		return failure.error;
+		return Unexpected(failure.error);
 	} catch (const std::bad_alloc &) {
-		return Error(std::errc::not_enough_memory);
+		return Unexpected(std::errc::not_enough_memory);
 	} catch (const std::length_error &) {
-		return Error(std::errc::not_enough_memory);
+		return Unexpected(std::errc::not_enough_memory);
 	}
 }
 

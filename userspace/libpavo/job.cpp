@@ -7,6 +7,7 @@
 #include "abi.hpp"
 #include "command.hpp"
 #include "error.hpp"
+#include "job_open.hpp"
 #include "mapping.hpp"
 
 namespace pavo {
@@ -110,6 +111,12 @@ Result<Job> Job::join(const Device &device, uint32_t id, uint64_t key) noexcept
 	});
 }
 
+Result<Job> Job::open(const Device &device, uint32_t id, uint64_t key) noexcept
+{
+	return reserve_or_join([&] { return reserve(device, id, key); },
+			       [&] { return join(device, id, key); });
+}
+
 Job::~Job()
 {
 	if (handle_ != none)
@@ -139,7 +146,7 @@ Result<JobInfo> Job::info() const noexcept
 			  .run(fd());
 
 	if (err)
-		return Error(err);
+		return Unexpected(err);
 	return from_abi(info);
 }
 
@@ -154,7 +161,7 @@ Result<PvoResult> Job::check(Pvo pvo, uint64_t length) const noexcept
 			  .run(fd());
 
 	if (err)
-		return Error(err);
+		return Unexpected(err);
 	return PvoResult(result);
 }
 

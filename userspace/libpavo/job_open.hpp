@@ -20,12 +20,12 @@ auto reserve_or_join(Reserve &&reserve, Join &&join)
 	for (unsigned tries = 1;; tries++) {
 		auto reserved = reserve();
 
-		if (reserved.error() != Error(std::errc::file_exists))
+		if (reserved != Unexpected(std::errc::file_exists))
 			return reserved;
 		auto joined = join();
 
-		if (joined.error() !=
-			    Error(std::errc::no_such_file_or_directory) ||
+		if (joined !=
+			    Unexpected(std::errc::no_such_file_or_directory) ||
 		    tries == job_open_tries)
 			return joined;
 	}

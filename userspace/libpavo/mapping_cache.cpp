@@ -81,7 +81,7 @@ struct MappingCache::Inside : Lazy<Mapper> {
 		int n = get_slowly(all, room, piece);
 
 		if (n < 0)
-			return Error(-n);
+			return Unexpected(-n);
 		return room.first(n);
 	}
 };

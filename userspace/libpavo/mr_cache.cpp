@@ -88,7 +88,7 @@ pavo_mr_cache *pavo_mr_cache_create(ibv_pd *pd, int access,
 					 pd->context->cmd_fd, pd, access);
 	});
 
-	if (!made.ok())
+	if (!made)
 		errno = made.error().number();
 	return std::move(made).value_or(nullptr);
 }

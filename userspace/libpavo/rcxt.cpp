@@ -27,7 +27,7 @@ void give_back_one(Window &window, uint32_t rcxt)
 	for (int tries = 0; tries < 1000; tries++) {
 		(void)window.cancel({&rcxt, 1});
 		if (window.return_rcxts({&rcxt, 1}) !=
-		    std::errc::device_or_resource_busy)
+		    Unexpected(std::errc::device_or_resource_busy))
 			break;
 	}
 }
@@ -38,8 +38,8 @@ Result<Rcxts> Rcxts::open(Window &window, size_t n) noexcept
 {
 	Rcxts made(window);
 
-	if (auto taken = made.take(n); !taken.ok())
-		return with_text(taken.error());
+	if (auto taken = made.take(n); !taken)
+		return Unexpected(with_text(taken.error()));
 	return made;
 }
 
@@ -69,7 +69,7 @@ void Rcxts::give_back() noexcept
 
 	gone_ = size();
 	(void)window_->cancel(rest);
-	if (window_->return_rcxts(rest).ok())
+	if (window_->return_rcxts(rest).has_value())
 		return;
 	/* Those that a recovery took away are not there to be given back. */
 	for (uint32_t rcxt : rest)
@@ -81,13 +81,13 @@ Result<void> Rcxts::take(size_t n) noexcept
 	size_t before = size();
 	auto lmt = window_->lmt();
 
-	if (!lmt.ok())
-		return lmt.error();
+	if (!lmt)
+		return Unexpected(lmt.error());
 	auto taken = guarded([&] {
 		numbers_.resize(before + n);
 		return window_->take_rcxts(std::span(numbers_).subspan(before));
 	});
-	if (!taken.ok())
+	if (!taken)
 		numbers_.resize(before);
 	else if (!before)
 		recoveries_ = lmt->recoveries;
@@ -103,13 +103,13 @@ Result<void> Rcxts::renew() noexcept
 {
 	auto lmt = window_->lmt();
 
-	if (!lmt.ok())
-		return lmt.error();
+	if (!lmt)
+		return Unexpected(lmt.error());
 	if (lmt->recoveries == recoveries_ && !gone_)
 		return {};
 	/* They are gone, unless they were taken while the recovery went on. */
 	give_back();
-	if (auto taken = window_->take_rcxts(numbers_); !taken.ok())
+	if (auto taken = window_->take_rcxts(numbers_); !taken)
 		return taken;
 	gone_ = 0;
 	recoveries_ = lmt->recoveries;

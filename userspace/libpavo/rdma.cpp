@@ -39,7 +39,7 @@ public:
 		take_marks();
 		std::error_code error =
 			window_.prepare_rdma(direction, to, request)
-				.error()
+				.error_or({})
 				.code();
 
 		if (!error) {
@@ -60,7 +60,7 @@ public:
 			return std::make_error_code(std::errc::owner_dead);
 		std::error_code error =
 			window_.prepare_piece(to, piece, length, fill)
-				.error()
+				.error_or({})
 				.code();
 
 		if (!error)
@@ -74,7 +74,7 @@ public:
 		take_marks();
 		auto prepared = window_.prepare(to, payload, kind);
 
-		if (prepared.ok())
+		if (prepared)
 			written_++;
 		return prepared;
 	}
@@ -149,8 +149,8 @@ Result<Rdma> Rdma::open(Window &window, const RdmaOptions &options) noexcept
 	return guarded([&]() -> Result<Rdma> {
 		auto rcxts = Rcxts::open(window);
 
-		if (!rcxts.ok())
-			return rcxts.error();
+		if (!rcxts)
+			return Unexpected(rcxts.error());
 		return Rdma(window, std::move(rcxts).value(), options);
 	});
 }
@@ -167,7 +167,7 @@ Result<void> Rdma::lend(std::span<uint32_t> rcxts) noexcept
 {
 	size_t before = rcxts_.size();
 
-	if (auto more = rcxts_.take(rcxts.size()); !more.ok())
+	if (auto more = rcxts_.take(rcxts.size()); !more)
 		return more;
 	auto taken = rcxts_.numbers().subspan(before);
 	std::ranges::copy(taken, rcxts.begin());
@@ -183,23 +183,27 @@ Result<Rdma::Peer> Rdma::add(const RdmaPeer &peer) noexcept
 		std::vector<uint32_t> own(peer.rcxts.size());
 
 		if (own.empty())
-			return Error(std::errc::invalid_argument);
-		if (auto lent = lend(own); !lent.ok())
-			return lent.error();
-		return engine_->add(peer, own);
+			return Unexpected(std::errc::invalid_argument);
+		return lend(own).transform(
+			[&] { return engine_->add(peer, own); });
 	});
+}
+
+WindowAddress Rdma::address(Peer peer) const noexcept
+{
+	return engine_->address(peer);
 }
 
 Result<void> Rdma::begin(Direction direction, Peer peer, const RdmaMove &move,
 			 Done done)
 {
 	auto begun = guarded([&]() -> Result<void> {
-		return Error(engine_->begin(direction, peer, move,
-					    std::move(done), Clock::now()));
+		return to_result(engine_->begin(direction, peer, move,
+						std::move(done), Clock::now()));
 	});
 
 	/* Frames that cannot be handed over now go with the next. */
-	if (begun.ok())
+	if (begun)
 		(void)window_->start();
 	return begun;
 }
@@ -258,7 +262,7 @@ Result<void> Rdma::send_control(uint8_t kind, WindowAddress to,
 				std::span<const std::byte> payload) noexcept
 {
 	if (kind < message_kind::first_own)
-		return Error(std::errc::invalid_argument);
+		return Unexpected(std::errc::invalid_argument);
 	return send_kind(kind, to, payload);
 }
 
@@ -267,7 +271,7 @@ Result<void> Rdma::send_kind(uint8_t kind, WindowAddress to,
 {
 	auto written = port_->send(to, payload, kind);
 
-	return written.ok() ? window_->start() : written;
+	return written.and_then([this] { return window_->start(); });
 }
 
 void Rdma::on_message(std::function<void(const Message &)> call)
@@ -367,11 +371,11 @@ Result<void> Rdma::answer(Clock::time_point now)
 	if (asked_.empty())
 		return {};
 	auto renewed = renew(now);
-	auto lmt = renewed.ok() ? window_->lmt() : renewed.error();
+	auto lmt = renewed.and_then([this] { return window_->lmt(); });
 	/* A peer that hears nothing asks again. */
-	if (!lmt.ok()) {
+	if (!lmt) {
 		asked_.clear();
-		return lmt.error();
+		return Unexpected(lmt.error());
 	}
 	while (int32_t(lmt->recv_count - window_->received()) > 0)
 		window_->receive(
@@ -393,7 +397,7 @@ Result<void> Rdma::renew(Clock::time_point now)
 {
 	std::vector<uint32_t> old = once_->names();
 
-	if (auto renewed = rcxts_.renew(); !renewed.ok())
+	if (auto renewed = rcxts_.renew(); !renewed)
 		return renewed;
 	if (std::ranges::equal(old, rcxts_.numbers()))
 		return {};
@@ -432,7 +436,7 @@ Result<size_t> Rdma::progress()
 		[&](const Message &message) { take(message, now); });
 	Result<void> all = answer(now);
 	auto note = [&all](const Result<void> &one) {
-		if (all.ok())
+		if (all)
 			all = one;
 	};
 
@@ -441,9 +445,18 @@ Result<size_t> Rdma::progress()
 		note(renew(now));
 	frames += engine_->look(now);
 	note(window_->start());
-	if (!all.ok())
-		return all.error();
-	return frames;
+	return all.transform([&] { return frames; });
+}
+
+Result<void> Rdma::wait(const Completion &completion)
+{
+	while (!completion.over()) {
+		if (!pending())
+			return Unexpected(std::errc::invalid_argument);
+		/* Of an error from which it cannot go on the operation ends with it. */
+		(void)progress();
+	}
+	return completion.result();
 }
 
 size_t Rdma::pending() const
@@ -456,7 +469,7 @@ Rdma::Clock::time_point Rdma::due() const
 	return engine_->due();
 }
 
-uint64_t Rdma::repeated() const
+uint64_t Rdma::retries() const
 {
 	return engine_->repeated();
 }

@@ -157,14 +157,14 @@ void RdmaEngine::pump(size_t number, Clock::time_point now)
 	}
 }
 
-RdmaEngine::Clock::duration RdmaEngine::patience(const Channel &channel) const
+RdmaEngine::Clock::duration RdmaEngine::timeout(const Channel &channel) const
 {
-	auto wait = options_.patience;
+	auto wait = options_.timeout;
 
 	for (unsigned i = 0;
-	     i < channel.attempts && wait < options_.most_patience; i++)
+	     i < channel.attempts && wait < options_.max_timeout; i++)
 		wait *= 2;
-	return std::min(wait, options_.most_patience);
+	return std::min(wait, options_.max_timeout);
 }
 
 /* Its data is made here: no request, pieces at once. */
@@ -232,7 +232,7 @@ void RdmaEngine::ask(Channel &channel, Clock::time_point now)
 	const RdmaMove &move = channel.operation->move;
 	channel.tid++;
 	channel.asked = now;
-	channel.deadline = now + patience(channel);
+	channel.deadline = now + timeout(channel);
 	if (channel.feeds) {
 		feed(channel);
 		return;
@@ -356,7 +356,7 @@ void RdmaEngine::finish(const Shared &operation)
 	operations_--;
 	ended_++;
 	if (operation->done)
-		operation->done(Error(operation->error));
+		operation->done(to_result(operation->error));
 }
 
 void RdmaEngine::piece_over(size_t number, std::error_code error,
@@ -426,15 +426,15 @@ void RdmaEngine::look_at(size_t number, Clock::time_point now)
 		state = port_.result(channel.frame);
 	/* Patience begins when it has been sent, if that is not held up for ever. */
 	if (still_sending(channel, state) &&
-	    now - channel.asked < options_.most_patience * options_.attempts)
-		channel.deadline = now + patience(channel);
+	    now - channel.asked < options_.max_timeout * options_.attempts)
+		channel.deadline = now + timeout(channel);
 	if (state != FrameState::empty) {
 		channel.framed = false;
 		channel.refused = verdict(state);
 		/* Nothing is under way of what was not sent: no long wait. */
 		if (state != FrameState::sent)
 			channel.deadline = std::min(channel.deadline,
-						    now + options_.patience);
+						    now + options_.timeout);
 	}
 	if (!channel.refused && channel.deadline <= now)
 		again(channel, now);

@@ -46,9 +46,9 @@ public:
 };
 
 /**
- * The word for the other end that all pieces of an operation are over, which each by
- * itself it was not told of. It is a piece for its FIFO, of one byte that means nothing;
- * its number says how long the operation was, and is above those of all other pieces.
+ * Final notification to the peer: all pieces of an operation are complete. It is a piece for the
+ * peer's FIFO, of one byte whose value is not used; its number says how long the operation was, and
+ * is above those of all other pieces.
  */
 struct RdmaTold {
 	static constexpr uint64_t numbers = 1ull << 63;
@@ -101,6 +101,12 @@ public:
 	void stop();
 
 	size_t pending() const { return operations_; }
+	/** Of the window of a peer; all 0: there is no such peer. */
+	WindowAddress address(size_t peer) const noexcept
+	{
+		return peer < peers_.size() ? peers_[peer].address :
+					      WindowAddress();
+	}
 	Clock::time_point due() const;
 	uint64_t repeated() const { return repeated_; }
 
@@ -166,7 +172,7 @@ private:
 			Clock::time_point now);
 	void look_at(size_t channel, Clock::time_point now);
 	void finish(const Shared &operation);
-	Clock::duration patience(const Channel &channel) const;
+	Clock::duration timeout(const Channel &channel) const;
 
 	RdmaPort &port_;
 	RdmaOptions options_;

@@ -54,7 +54,7 @@ pavo_frame_hdr *frame_at(std::byte *fifo, uint32_t slot)
 } // namespace
 
 SharedWindow::SharedWindow(const Job &job, const WindowOptions &options)
-	: file_(job.file()), node_(options.node),
+	: file_(job.file()), node_(options.node), gid_index_(options.gid_index),
 	  send_frames_(options.send_frames), recv_frames_(options.recv_frames)
 {
 	Command command(PAVO_OBJECT_WINDOW, PAVO_METHOD_WINDOW_OPEN);
@@ -122,10 +122,11 @@ pavo_frame_hdr *SharedWindow::recv_frame(uint32_t number) const
 Result<void> SharedWindow::query(pavo_lmt &lmt) const noexcept
 {
 	lmt = {};
-	return Error(Command(PAVO_OBJECT_WINDOW, PAVO_METHOD_WINDOW_QUERY)
-			     .handle(PAVO_ATTR_WINDOW_HANDLE, handle_)
-			     .out(PAVO_ATTR_WINDOW_LMT, lmt)
-			     .run(fd()));
+	return to_result(
+		Error(Command(PAVO_OBJECT_WINDOW, PAVO_METHOD_WINDOW_QUERY)
+			      .handle(PAVO_ATTR_WINDOW_HANDLE, handle_)
+			      .out(PAVO_ATTR_WINDOW_LMT, lmt)
+			      .run(fd())));
 }
 
 bool SharedWindow::command(pavo_window_command op, uint32_t argument) noexcept
@@ -144,9 +145,10 @@ bool SharedWindow::command(pavo_window_command op, uint32_t argument) noexcept
 
 Result<void> SharedWindow::kick() noexcept
 {
-	return Error(Command(PAVO_OBJECT_WINDOW, PAVO_METHOD_WINDOW_KICK)
-			     .handle(PAVO_ATTR_WINDOW_HANDLE, handle_)
-			     .run(fd()));
+	return to_result(
+		Error(Command(PAVO_OBJECT_WINDOW, PAVO_METHOD_WINDOW_KICK)
+			      .handle(PAVO_ATTR_WINDOW_HANDLE, handle_)
+			      .run(fd())));
 }
 
 /* The full barrier pairs with the module's between setting the flag and its last look. */
@@ -164,25 +166,27 @@ Result<void> SharedWindow::command_with_room(pavo_window_command op,
 {
 	if (command(op, argument))
 		return {};
-	if (auto kicked = kick(); !kicked.ok())
-		return kicked;
-	return Error(command(op, argument) ? 0 : EIO);
+	return kick().and_then([&]() -> Result<void> {
+		if (!command(op, argument))
+			return Unexpected(EIO);
+		return {};
+	});
 }
 
 Result<void> SharedWindow::command_soon(pavo_window_command op,
 					uint32_t argument) noexcept
 {
-	if (auto written = command_with_room(op, argument); !written.ok())
-		return written;
-	return needs_kick() ? kick() : Result<void>();
+	return command_with_room(op, argument).and_then([this] {
+		return needs_kick() ? kick() : Result<void>();
+	});
 }
 
 Result<void> SharedWindow::command_now(pavo_window_command op,
 				       uint32_t argument) noexcept
 {
-	if (auto written = command_with_room(op, argument); !written.ok())
-		return written;
-	return kick();
+	return command_with_room(op, argument).and_then([this] {
+		return kick();
+	});
 }
 
 } // namespace pavo

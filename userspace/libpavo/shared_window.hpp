@@ -30,6 +30,7 @@ public:
 	uint32_t handle() const { return handle_; }
 
 	uint16_t node() const { return node_; }
+	Result<Gid> gid() const noexcept { return file_->gid(gid_index_); }
 	uint32_t number() const { return number_; }
 	size_t max_payload() const { return max_payload_; }
 	uint32_t send_frames() const { return send_frames_; }
@@ -61,6 +62,7 @@ private:
 
 	std::shared_ptr<const File> file_;
 	uint16_t node_;
+	uint16_t gid_index_;
 	uint32_t handle_;
 	uint32_t number_;
 	size_t max_payload_;

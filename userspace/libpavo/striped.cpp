@@ -32,9 +32,9 @@ public:
 		Lane lane{
 			.window = &window, .rdma = {}, .peer = {}, .number = 0};
 
-		if (auto opened = open(lane); !opened.ok())
+		if (auto opened = open(lane); !opened)
 			return opened;
-		if (auto lent = lane.rdma->lend(contexts); !lent.ok())
+		if (auto lent = lane.rdma->lend(contexts); !lent)
 			return lent;
 		lanes_.push_back(std::move(lane));
 		listen(lanes_.size() - 1);
@@ -46,10 +46,10 @@ public:
 		Lane &lane = lanes_[number];
 
 		if (!lane.rdma)
-			return Error(std::errc::no_such_device);
+			return Unexpected(std::errc::no_such_device);
 		auto added = lane.rdma->add(peer);
-		if (!added.ok())
-			return added.error();
+		if (!added)
+			return Unexpected(added.error());
 		lane.peer = peer;
 		lane.number = added.value();
 		return {};
@@ -69,7 +69,7 @@ public:
 	{
 		for (size_t i = 0; i < lanes_.size(); i++)
 			if (auto kicked = shared_of(*lanes_[i].window).kick();
-			    !kicked.ok())
+			    !kicked)
 				engine_->failed(i, kicked.error().code());
 	}
 
@@ -88,13 +88,13 @@ public:
 	{
 		Lane &lane = lanes_[number];
 		auto over = [this, chunk](const Result<void> &ended) {
-			engine_->over(chunk, ended.error().code());
+			engine_->over(chunk, ended.error_or({}).code());
 		};
 		auto begun = direction == Direction::write ?
 				     lane.rdma->put(lane.number, move, over) :
 				     lane.rdma->get(lane.number, move, over);
 
-		if (!begun.ok())
+		if (!begun)
 			over(begun);
 	}
 
@@ -108,7 +108,7 @@ public:
 		Lane &lane = lanes_[number];
 
 		lane.rdma.reset();
-		if (open(lane).ok())
+		if (open(lane).has_value())
 			listen(number);
 	}
 
@@ -135,8 +135,8 @@ private:
 	{
 		auto opened = Rdma::open(*lane.window, options_.lane);
 
-		if (!opened.ok())
-			return opened.error();
+		if (!opened)
+			return Unexpected(opened.error());
 		lane.rdma = std::make_unique<Rdma>(std::move(opened).value());
 		return {};
 	}
@@ -150,7 +150,7 @@ private:
 			return 0;
 		auto did = lane.rdma->progress();
 
-		if (!did.ok())
+		if (!did)
 			engine_->failed(number, did.error().code());
 		return std::move(did).value_or(0);
 	}
@@ -192,11 +192,11 @@ Striped::~Striped() = default;
 Result<void> Striped::add(Window &window, std::span<uint32_t> contexts) noexcept
 {
 	if (contexts.empty())
-		return Error(std::errc::invalid_argument);
+		return Unexpected(std::errc::invalid_argument);
 	return guarded([&] {
 		auto added = port_->add(window, contexts);
 
-		if (added.ok())
+		if (added.has_value())
 			engine_->add(contexts.front());
 		return added;
 	});
@@ -205,11 +205,11 @@ Result<void> Striped::add(Window &window, std::span<uint32_t> contexts) noexcept
 Result<void> Striped::connect(size_t lane, const RdmaPeer &peer) noexcept
 {
 	if (lane >= lanes() || peer.rcxts.empty())
-		return Error(std::errc::invalid_argument);
+		return Unexpected(std::errc::invalid_argument);
 	return guarded([&] {
 		auto connected = port_->connect(lane, peer);
 
-		if (connected.ok())
+		if (connected.has_value())
 			engine_->connect(lane, peer.rcxts.front(),
 					 peer.rcxts.size());
 		return connected;

@@ -79,7 +79,7 @@ void StripedEngine::connect(size_t number, uint32_t token, size_t room)
 	/* Unless the other end was faster, and has closed it. */
 	if (lane.state == Lane::unconnected) {
 		lane.state = Lane::living;
-		lane.account.living = true;
+		lane.account.alive = true;
 	}
 }
 
@@ -87,7 +87,7 @@ StripedLane StripedEngine::lane(size_t number) const
 {
 	StripedLane none;
 
-	none.why = std::errc::invalid_argument;
+	none.error = std::errc::invalid_argument;
 	return number < lanes_.size() ? lanes_[number].account : none;
 }
 
@@ -130,8 +130,8 @@ void StripedEngine::give_up(size_t number, std::error_code why,
 	port_.close(number);
 	lane.state = state;
 	lane.failure = {};
-	lane.account.living = false;
-	lane.account.why = why;
+	lane.account.alive = false;
+	lane.account.error = why;
 	lane.call = {.attempts = 0, .due = now};
 	for (auto &[chunk, flight] : std::exchange(lane.flights, {})) {
 		Operation &operation = *flight.operation;
@@ -375,18 +375,17 @@ size_t StripedEngine::lane_for(const Call &call) const
 
 void StripedEngine::say(Call &call, StripedWord word, Clock::time_point now)
 {
-	Clock::duration wait = options_.patience;
+	Clock::duration wait = options_.timeout;
 
 	if (call.due > now)
 		return;
 	word.token = lanes_[word.lane].theirs;
 	port_.send(lane_for(call), word);
-	for (unsigned i = 0; i < call.attempts && wait < options_.most_patience;
+	for (unsigned i = 0; i < call.attempts && wait < options_.max_timeout;
 	     i++)
 		wait *= 2;
 	call.attempts++;
-	call.due =
-		now + std::min<Clock::duration>(wait, options_.most_patience);
+	call.due = now + std::min<Clock::duration>(wait, options_.max_timeout);
 }
 
 uint64_t StripedEngine::oldest() const
@@ -475,7 +474,7 @@ size_t StripedEngine::call_ended()
 		ended_.pop_front();
 		operations_--;
 		if (operation->done)
-			operation->done(Error(operation->error));
+			operation->done(to_result(operation->error));
 	}
 	return calls;
 }

@@ -41,7 +41,7 @@ Result<void> with_rcxts(const SharedWindow &shared, pavo_window_method method,
 				  .run(shared.fd());
 
 		if (err)
-			return Error(err);
+			return Unexpected(err);
 		rcxts = rcxts.subspan(some.size());
 	}
 	return {};
@@ -90,6 +90,11 @@ WindowAddress Window::address() const
 	return {shared_->node(), number()};
 }
 
+Result<Gid> Window::gid() const noexcept
+{
+	return shared_->gid();
+}
+
 size_t Window::max_payload() const
 {
 	return shared_->max_payload();
@@ -121,18 +126,19 @@ Result<void> Window::routes(uint16_t node, const Gid &gid,
 		args.flags |= PAVO_NODE_SGID;
 		args.sgid_index = *options.gid_index;
 	}
-	return Error(Command(PAVO_OBJECT_WINDOW, PAVO_METHOD_WINDOW_NODE)
-			     .handle(PAVO_ATTR_WINDOW_HANDLE, shared_->handle())
-			     .in(PAVO_ATTR_WINDOW_NODE_ARGS, args)
-			     .run(shared_->fd()));
+	return to_result(Error(
+		Command(PAVO_OBJECT_WINDOW, PAVO_METHOD_WINDOW_NODE)
+			.handle(PAVO_ATTR_WINDOW_HANDLE, shared_->handle())
+			.in(PAVO_ATTR_WINDOW_NODE_ARGS, args)
+			.run(shared_->fd())));
 }
 
 Result<void> Window::disable() noexcept
 {
-	return Error(
+	return to_result(Error(
 		Command(PAVO_OBJECT_WINDOW_MORE, PAVO_METHOD_WINDOW_DISABLE)
 			.handle(PAVO_ATTR_WINDOW_HANDLE, shared_->handle())
-			.run(shared_->fd()));
+			.run(shared_->fd())));
 }
 
 Result<uint32_t> Window::snapshot() const noexcept
@@ -144,7 +150,7 @@ Result<uint32_t> Window::snapshot() const noexcept
 			  .run(shared_->fd());
 
 	if (err)
-		return Error(err);
+		return Unexpected(err);
 	return at_work;
 }
 
@@ -152,9 +158,7 @@ Result<Lmt> Window::lmt() const noexcept
 {
 	pavo_lmt lmt;
 
-	if (auto asked = shared_->query(lmt); !asked.ok())
-		return asked.error();
-	return from_abi(lmt);
+	return shared_->query(lmt).transform([&] { return from_abi(lmt); });
 }
 
 /* -------------------------------------------------------------- thresholds */
@@ -192,11 +196,11 @@ Result<void> Window::write_frame(const Heading &heading, size_t length,
 	pavo_frame_hdr header{};
 
 	if (length > max_payload())
-		return Error(EMSGSIZE);
+		return Unexpected(EMSGSIZE);
 	/* Its slot was used before, and the adapter is not done with that. */
 	if (written_ - started_ >= shared_->send_frames() ||
 	    (lapped_ && state_of(frame) == PAVO_FRAME_EMPTY))
-		return Error(ENOBUFS);
+		return Unexpected(ENOBUFS);
 	fill(reinterpret_cast<std::byte *>(frame + 1));
 	header.node = heading.to.node;
 	header.length = uint16_t(length);
@@ -265,9 +269,7 @@ Result<void> Window::start() noexcept
 Result<void> Window::send(WindowAddress to, std::span<const std::byte> payload,
 			  uint8_t kind) noexcept
 {
-	auto prepared = prepare(to, payload, kind);
-
-	return prepared.ok() ? start() : prepared;
+	return prepare(to, payload, kind).and_then([this] { return start(); });
 }
 
 size_t Window::sent(std::span<FrameState> states) noexcept
@@ -305,7 +307,7 @@ Result<void> Window::take_rcxts(std::span<uint32_t> rcxts) noexcept
 
 		if (err) {
 			(void)return_rcxts(rcxts.first(done));
-			return Error(err);
+			return Unexpected(err);
 		}
 		done += n;
 	}

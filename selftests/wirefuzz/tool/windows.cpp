@@ -50,7 +50,7 @@ void Windows::make_window()
 	window_.emplace(pavo::Window::open(*job_, options).value());
 	(void)window_->set_node(peer_node, peer);
 	rcxts_ = {};
-	if (!window_->take_rcxts(rcxts_).ok())
+	if (!window_->take_rcxts(rcxts_).has_value())
 		rcxts_ = {};
 	(void)window_->send({peer_node, 0x200}, {});
 }

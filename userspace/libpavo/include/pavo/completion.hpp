@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * completion.hpp - the end of an operation for those who would rather look for it than
- * be called, or wait in a coroutine.
+ * completion.hpp - the end of an operation, for programs that poll for it in place of a callback
+ * or a coroutine.
  */
 #ifndef PAVO_COMPLETION_HPP
 #define PAVO_COMPLETION_HPP
@@ -14,27 +14,28 @@
 namespace pavo {
 
 /**
- * The outcome of the operation that it was given to last, in place of a call:
+ * The outcome of the operation that it was given to last, in place of a callback:
  *
  *	Completion moved;
  *	rdma.put(peer, move, moved).value();
- *	while (!moved.over())
- *		rdma.progress().value();
- *	return moved.result();
+ *	return rdma.wait(moved);
  *
  * May be destroyed, or given to the next operation, before the last one is over.
  */
 class Completion {
 public:
-	/** Never, where the operation was not begun or who carried it out is gone. */
+	/**
+	 * True when the operation is over. It stays false where put() or get() failed, and where the
+	 * Rdma or Striped was destroyed before.
+	 */
 	bool over() const noexcept { return end_ && end_->over; }
-	/** How it ended: as the call would have been told; ok before over(). */
+	/** The Result that a Done would have been called with; has a value before over(). */
 	Result<void> result() const noexcept
 	{
 		return over() ? end_->result : Result<void>();
 	}
 
-	/** The call that it is told by. Throws std::bad_alloc. */
+	/** The Done that sets it, for the next operation. Throws std::bad_alloc. */
 	std::function<void(const Result<void> &)> begun()
 	{
 		end_ = std::make_shared<End>();

@@ -13,6 +13,7 @@
 #include <memory>
 #include <string>
 
+#include <pavo/address.hpp>
 #include <pavo/result.hpp>
 
 namespace pavo {
@@ -22,13 +23,18 @@ class DoorbellWorker;
 /** An open uverbs file, closed with the last object that was made through it. */
 class File {
 public:
-	/** Takes over @number. */
-	explicit File(int number);
+	/** Takes over @number, a uverbs file of that adapter. */
+	explicit File(int number, const std::string &adapter = {});
 	~File();
 	File(const File &) = delete;
 	File &operator=(const File &) = delete;
 
 	int number() const { return number_; }
+	/** Name of the adapter. */
+	const std::string &adapter() const { return adapter_; }
+	/** As Device::address() and Device::gid(). */
+	Result<AdapterAddress> address(IpVersion version) const noexcept;
+	Result<Gid> gid(uint16_t index) const noexcept;
 	/** As Device::poll(). */
 	Result<void> poll(std::chrono::microseconds idle) const noexcept;
 	/** The same, as the environment says. */
@@ -36,6 +42,7 @@ public:
 
 private:
 	int number_;
+	std::string adapter_;
 	std::unique_ptr<DoorbellWorker> worker_;
 };
 
@@ -56,6 +63,21 @@ public:
 	/** The uverbs file. */
 	int fd() const { return file_->number(); }
 	const std::shared_ptr<const File> &file() const { return file_; }
+
+	/**
+	 * The first address of the adapter of that IP version that is not link-local. Fails with
+	 * EADDRNOTAVAIL: its interface has none.
+	 */
+	Result<AdapterAddress>
+	address(IpVersion version = IpVersion::v4) const noexcept
+	{
+		return file_->address(version);
+	}
+	/** Entry @index of the adapter's GID table. Fails with ENOENT: it is empty. */
+	Result<Gid> gid(uint16_t index) const noexcept
+	{
+		return file_->gid(index);
+	}
 
 	/**
 	 * Has a thread of this process send for windows that are made through this device, so

@@ -50,7 +50,7 @@ struct ArmOptions {
 	/** Of reads: all responses are handed over at once. */
 	bool whole = false;
 	/** How long to wait for a buffer. */
-	std::chrono::milliseconds patience = for_ever;
+	std::chrono::milliseconds timeout = for_ever;
 };
 
 /** Its outcome. */
@@ -175,7 +175,7 @@ public:
 	 */
 	Result<size_t>
 	read(uint32_t range, uint32_t offset, std::span<std::byte> bytes,
-	     std::chrono::milliseconds patience = for_ever) noexcept;
+	     std::chrono::milliseconds timeout = for_ever) noexcept;
 
 	/**
 	 * @bytes were put in by memory() or a dma-buf; the last one closes the range. Fails
@@ -194,7 +194,7 @@ public:
 	/** Waits until bytes can be taken out of it. ETIMEDOUT: none came; EIO; EBADF. */
 	Result<void>
 	wait_readable(uint32_t range,
-		      std::chrono::milliseconds patience = for_ever) noexcept;
+		      std::chrono::milliseconds timeout = for_ever) noexcept;
 
 	/** Gives up an operation. Fails with EBADF: it has none; EBUSY: it is being sent. */
 	Result<void> disarm(uint32_t range) noexcept;

@@ -41,7 +41,7 @@ inline Result<Armed> post_direct(const DirectWindow &window, uint32_t range,
 	if (err == EAGAIN && falls_back)
 		return Armed::no_buffer;
 	if (err)
-		return Error(err);
+		return Unexpected(err);
 	return Armed::armed;
 }
 

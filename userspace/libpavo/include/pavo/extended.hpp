@@ -115,9 +115,10 @@ public:
 		ibv_qp_ex *extended = ibv_qp_to_qp_ex(qp);
 
 		if (!extended || !pavodv_query_ext(qp->context))
-			return Error(EOPNOTSUPP,
-				     "extended operations: not a queue pair of "
-				     "pavo's that was made for ibv_wr_*");
+			return Unexpected(Error(
+				EOPNOTSUPP,
+				"extended operations: not a queue pair of "
+				"pavo's that was made for ibv_wr_*"));
 		return Extended(extended, srqn);
 	}
 
@@ -189,7 +190,7 @@ private:
 	{
 		if (qp_->qp_base.qp_type == IBV_QPT_XRC_SEND)
 			ibv_wr_set_xrc_srqn(qp_, srqn_);
-		return Error(ibv_wr_complete(qp_));
+		return to_result(Error(ibv_wr_complete(qp_)));
 	}
 
 	ibv_qp_ex *qp_;

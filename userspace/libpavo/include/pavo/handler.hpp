@@ -13,16 +13,15 @@
 namespace pavo {
 
 /**
- * One of up to 16 (PAVO_HANDLERS) of a window. Its eventfd is for poll and epoll.
+ * Event handler of a window, one of up to 16 (PAVO_HANDLERS). Its eventfd is for poll and epoll.
  *
- * An event is what Window::recv_threshold() and its sibling ask for. It goes to one
- * handler that is ready, in turn, which is not ready after that. Where none is ready it
- * is the next one's that becomes it; several that found no handler ready are one. So it
- * says that it is time to look: there may be more messages than were asked for, or none,
- * if another has taken them.
+ * Window::recv_threshold() and recv_threshold_early() ask for events. Ready handlers are served
+ * round-robin; a handler that was served is not ready. An event that finds no handler ready
+ * is kept for the next that becomes ready, several of them as one. When a thread looks there may be
+ * more messages than were asked for, or none, if another thread has taken them.
  *
- * The end of the window (dead, disabled, or its adapter gone) is told to all, ready or
- * not, and to any that is ready later: look at lmt().state, or at the errors of calls.
+ * When the window ends (dead, disabled, or its adapter gone) all handlers are signalled, ready or
+ * not, and so is each that becomes ready later: lmt().state and the errors of calls say why.
  *
  * A thread with a handler: wait for fd(), take(), receive() what there is, ask for the
  * next event, receive() again (what came before it was asked for raises none), ready().
@@ -31,22 +30,25 @@ namespace pavo {
 class Handler {
 public:
 	/**
-	 * Registers one, which is not ready yet. @window: has to live as long.
+	 * Registers a handler, which is not ready yet. @window: has to live as long.
 	 * Fails with ENOSPC: it has PAVO_HANDLERS; EMFILE, ENFILE.
 	 */
 	static Result<Handler> open(Window &window) noexcept;
-	/** An event that it was given and did not follow by ready() is another's. */
+	/** Unregisters it. An event that it took and did not follow by ready() goes to another. */
 	~Handler();
 	Handler(Handler &&from) noexcept;
 	Handler &operator=(Handler &&from) noexcept;
 
 	/** An eventfd that does not block: readable when there is an event. */
 	int fd() const { return fd_; }
-	/** Of this window. */
+	/** Its number in the window, 0 to 15. */
 	uint32_t number() const { return number_; }
-	/** It may be given the next event; at once, if one is waiting or all is over. */
+	/**
+	 * Makes it ready for one event, which is raised at once if one is kept, or if the window has
+	 * ended. Fails with EIO: the adapter is gone.
+	 */
 	Result<void> ready() noexcept;
-	/** Whether it was given one, which it was told by that. */
+	/** Clears the eventfd. Return: true if an event was pending. */
 	bool take() noexcept;
 
 private:

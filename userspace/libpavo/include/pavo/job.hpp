@@ -75,6 +75,12 @@ public:
 	 */
 	static Result<Job> join(const Device &device, uint32_t id,
 				uint64_t key) noexcept;
+	/**
+	 * Joins the job, or reserves it without a limit where this machine does not have it. Fails
+	 * as reserve() and join().
+	 */
+	static Result<Job> open(const Device &device, uint32_t id,
+				uint64_t key) noexcept;
 	/** Leaves. Mappings stay until they are unmapped. */
 	~Job();
 	Job(Job &&from) noexcept;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * pavo_window.h - windows for C programs that use the frames themselves: messages,
- * their outcome, and RDMA as the adapter does it, at most once. window.hpp says what the
- * calls mean. Not for a window that a struct pavo_rdma or pavo_striped has.
+ * pavo_window.h - windows for C programs that use the frames themselves: messages, their outcome,
+ * and RDMA as the adapter does it, at most once. Not for a window that a struct pavo_rdma or
+ * struct pavo_striped uses. pavo_c_window(3) has more.
  *
- * Calls return 0 or a negative errno, unless told otherwise.
+ * Calls that return int return 0 on success or a negative errno. Lengths are in bytes.
  */
 #ifndef PAVO_PAVO_WINDOW_H
 #define PAVO_PAVO_WINDOW_H
@@ -23,23 +23,34 @@ extern "C" {
 /* ----------------------------------------------------------------- messages */
 
 /**
- * A message; @kind: what it is to its receiver, enum pavo_message_kind. -ENOBUFS: all
- * frames are waiting to be sent; -EMSGSIZE.
+ * pavo_window_send - send a message, which may be lost.
+ * @node, @to: machine and number of the receiver's window
+ * @kind:      enum pavo_message_kind: 0, or 64 to 255
+ * @bytes:     0 to pavo_window_max_payload()
+ *
+ * Return: 0; -ENOBUFS: all frames wait to be sent; -EMSGSIZE; -EIO: the adapter is gone.
  */
 int pavo_window_send(struct pavo_window *window, uint16_t node, uint32_t to,
 		     uint8_t kind, const void *payload, size_t bytes);
-/** The same, but nothing happens before pavo_window_start(). */
+/**
+ * pavo_window_prepare - write a message to the send FIFO, to be sent by pavo_window_start().
+ *
+ * Return: as pavo_window_send().
+ */
 int pavo_window_prepare(struct pavo_window *window, uint16_t node, uint32_t to,
 			uint8_t kind, const void *payload, size_t bytes);
+/** pavo_window_start - send the frames that are prepared. Return: 0; -EIO. */
 int pavo_window_start(struct pavo_window *window);
 
 /**
- * struct pavo_message - what came.
- * @node, @window: from where
- * @type:    enum pavo_frame_type; of RDMA the payload begins with its structure:
- *           struct pavo_rdma_done, struct pavo_rdma_piece, struct pavo_rdma_request
- * @kind:    of a message, enum pavo_message_kind
- * @payload: @bytes of them, valid during the call only
+ * struct pavo_message - a frame that has arrived
+ * @node:    machine of its sender
+ * @type:    enum pavo_frame_type; that of RDMA begins its payload with struct pavo_rdma_done,
+ *           struct pavo_rdma_piece or struct pavo_rdma_request
+ * @kind:    enum pavo_message_kind; 0 in frames of RDMA
+ * @window:  number of the sender's window
+ * @payload: of @bytes, valid during the call only
+ * @bytes:   length of the payload
  */
 struct pavo_message {
 	uint16_t node;
@@ -50,61 +61,97 @@ struct pavo_message {
 	size_t bytes;
 };
 
+/** pavo_take_call - called for a frame that has arrived. */
 typedef void pavo_take_call(void *context, const struct pavo_message *message);
 
-/** Calls @take for what has come, at most @most times. Return: how often. */
+/**
+ * pavo_window_receive - take frames that have arrived; does not wait.
+ * @most: how many at most
+ * @take: called for each, in order
+ *
+ * Return: how many there were.
+ */
 size_t pavo_window_receive(struct pavo_window *window, size_t most,
 			   pavo_take_call *take, void *context);
-/** How many it has received, and thrown away. */
+/** pavo_window_received - return the number of frames taken since it was opened, modulo 2^32. */
 uint32_t pavo_window_received(const struct pavo_window *window);
 
 /**
- * The outcome of frames that were sent and not asked for yet, in order, as far as it is
- * known: enum pavo_frame_state. Return: how many of @n @states were filled.
+ * pavo_window_sent - query the outcome of sent frames, in order; each is reported once.
+ * @states: set to enum pavo_frame_state, up to @n
+ *
+ * Return: how many are known, and set.
  */
 size_t pavo_window_sent(struct pavo_window *window, uint32_t *states, size_t n);
-/** The program will not ask for frames that were sent so far. */
+/** pavo_window_forget_sent - leave the frames that were sent so far out of pavo_window_sent(). */
 void pavo_window_forget_sent(struct pavo_window *window);
-/** An event, of options.send_event, when @n more frames were sent; 0: none. */
+/**
+ * pavo_window_sent_event_after - signal pavo_window_options.send_event once.
+ * @n: when @n more frames have been sent; 0: cancel
+ *
+ * Return: 0; -EIO: the adapter is gone.
+ */
 int pavo_window_sent_event_after(struct pavo_window *window, uint32_t n);
 
-/** Its local mapping table. -EIO: the adapter is gone; all is 0 then. */
+/**
+ * pavo_window_lmt - read the window's local mapping table.
+ * @lmt: set; all 0 on error
+ *
+ * Return: 0; -EIO: the adapter is gone.
+ */
 int pavo_window_lmt(const struct pavo_window *window, struct pavo_lmt *lmt);
 
 /* --------------------------------------------------------------------- RDMA */
 
 /**
- * @n contexts of this window from now on, or none. -ENOSPC: the adapter has not so many
- * left; -EDQUOT: nor may this user have so many; -ENOMEM; -ESHUTDOWN: the window was
- * disabled.
+ * pavo_window_take_rcxts - take RDMA contexts from the adapter's pool.
+ * @rcxts: set to @n numbers; none is taken on error
+ *
+ * Return: 0; -ENOSPC: the adapter has not so many left; -EDQUOT: this user may not have so many;
+ * -ENOMEM; -ESHUTDOWN: the window is disabled; -EIO: the adapter is gone.
  */
 int pavo_window_take_rcxts(struct pavo_window *window, uint32_t *rcxts,
 			   size_t n);
-/** Gives them back. -EBUSY: one has something to send. */
+/**
+ * pavo_window_return_rcxts - give contexts back.
+ *
+ * Return: 0; -EBUSY: one has data to send: cancel it first; -EINVAL: one is not the window's;
+ * -EIO.
+ */
 int pavo_window_return_rcxts(struct pavo_window *window, const uint32_t *rcxts,
 			     size_t n);
 /**
- * Ends what they are at: nothing more of it is sent or placed after that. But of what others
- * send here what has not come yet may still begin, and another attempt of theirs begins anew:
- * only to return the contexts, or to unmap the memory, is final.
+ * pavo_window_cancel - abort operations by contexts: no more of them is sent or placed.
+ *
+ * Operations of peers that have not begun here may still begin, and may be tried again: final are
+ * only pavo_window_return_rcxts() and pavo_mapping_close().
+ * Return: 0; -EINVAL: one is not the window's; -EIO.
  */
 int pavo_window_cancel(struct pavo_window *window, const uint32_t *rcxts,
 		       size_t n);
 
 /**
- * A request for RDMA, @write not 0: from here to there; nothing happens before
- * pavo_window_start(). Its frame is one of those of pavo_window_sent(). -ENOBUFS.
+ * pavo_window_prepare_rdma - write a request for RDMA, to be sent by pavo_window_start().
+ * @write:   not 0: from here to there; 0: from there to here
+ * @request: the operation
+ *
+ * pavo_window_sent() reports the outcome of its frame. Return: 0; -ENOBUFS: all frames wait to be
+ * sent.
  */
 int pavo_window_prepare_rdma(struct pavo_window *window, int write,
 			     uint16_t node, uint32_t to,
 			     const struct pavo_rdma_request *request);
 /**
- * Some of the data of an operation, likewise: @bytes of them at @data, up to
- * pavo_window_piece_room(). -ENOBUFS, -EMSGSIZE.
+ * pavo_window_prepare_piece - write data of an operation, to be sent by pavo_window_start().
+ * @piece: its place in the operation
+ * @data:  @bytes, up to pavo_window_piece_room()
+ *
+ * Return: 0; -ENOBUFS: all frames wait to be sent; -EMSGSIZE.
  */
 int pavo_window_prepare_piece(struct pavo_window *window, uint16_t node,
 			      uint32_t to, const struct pavo_rdma_piece *piece,
 			      const void *data, size_t bytes);
+/** pavo_window_piece_room - return the most bytes of a piece. */
 size_t pavo_window_piece_room(const struct pavo_window *window);
 
 #ifdef __cplusplus

@@ -24,7 +24,7 @@ class Rcxts {
 public:
 	/** @n of them; 0: none so far. @window: has to live as long. Fails as take(). */
 	static Result<Rcxts> open(Window &window, size_t n = 0) noexcept;
-	/** Ends what they are at, and gives them back. */
+	/** Aborts their operations, and gives them back. */
 	~Rcxts();
 	Rcxts(Rcxts &&from) noexcept;
 	Rcxts &operator=(Rcxts &&from) noexcept;
@@ -43,16 +43,16 @@ public:
 	size_t size() const noexcept { return numbers_.size(); }
 
 	/**
-	 * Ends what they are at: nothing more of it is sent or placed after that; what
-	 * others send here may begin anew (Window::cancel()). Fails with
-	 * EINVAL: a recovery took some of them away, and what they were at with them.
+	 * Aborts their operations: no more of them is sent or placed; those of peers may be tried
+	 * again (Window::cancel()). Fails with EINVAL: a recovery of the adapter has taken some of
+	 * the contexts, and their operations with them.
 	 */
 	Result<void> cancel() noexcept;
 
 	/**
-	 * After a recovery of the adapter, with which all contexts were gone: as many in
-	 * their place, whose numbers are others. Without one nothing happens.
-	 * Fails as take(); the numbers name no context then, and it may be called again.
+	 * Takes as many contexts anew, with other numbers, if the adapter has recovered, which ends
+	 * all contexts; else does nothing. Fails as take(); the numbers name no context then, and it
+	 * may be called again.
 	 */
 	Result<void> renew() noexcept;
 

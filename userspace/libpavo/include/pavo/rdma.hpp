@@ -27,10 +27,10 @@ class RdmaOnce;
 class Striped;
 
 struct RdmaOptions {
-	/** How long an end may take before it is asked for again, at first. */
-	std::chrono::microseconds patience{20'000};
-	/** That doubles from attempt to attempt, up to this. */
-	std::chrono::microseconds most_patience{1'000'000};
+	/** Time until the first retry of a piece. */
+	std::chrono::microseconds timeout{20'000};
+	/** The time doubles from retry to retry, up to this. */
+	std::chrono::microseconds max_timeout{1'000'000};
 	/** Attempts before the operation fails with timed_out, up to 65535. */
 	unsigned attempts = 64;
 	/**
@@ -68,12 +68,12 @@ using RdmaFill = std::function<void(uint64_t at, std::span<std::byte> to)>;
 /** Kind of an end of an operation. */
 enum class RdmaEnd { memory, fifo };
 
-/** An operation: the bytes that it moves, and the ends that hear of it. */
+/** An operation: which bytes it moves, and whether the peer is notified. */
 struct RdmaMove {
 	Pvo local;
 	Pvo remote;
 	uint32_t length = 0;
-	/** The other end hears of it as well (RdmaArrival, with this tag). */
+	/** The peer's on_arrival() is called, with @tag, when all data can be seen. */
 	bool tell = false;
 	uint32_t tag = 0;
 	/**
@@ -125,6 +125,8 @@ public:
 				 const RdmaOptions &options = {}) noexcept;
 	/** Operations that are not over are cancelled; their Done is not called. */
 	~Rdma();
+	/** The window that it works by. */
+	Window &window() const noexcept { return *window_; }
 	/** Not while a Transfer of it is awaited. */
 	Rdma(Rdma &&from) noexcept;
 	Rdma &operator=(Rdma &&) = delete;
@@ -139,6 +141,8 @@ public:
 	 * Rcxts::take().
 	 */
 	Result<Peer> add(const RdmaPeer &peer) noexcept;
+	/** Address of the window of a peer; all 0 where there is no such peer. */
+	WindowAddress address(Peer peer) const noexcept;
 
 	/**
 	 * Bytes from here to there, and from there to here. @done is called in
@@ -198,12 +202,17 @@ public:
 	 * whom it is enough how operations end need not look at the Result.
 	 */
 	Result<size_t> progress();
+	/**
+	 * Calls progress() until the operation of @completion is over. Return: how it ended. Fails
+	 * with EINVAL: nothing is pending, so that it will never be over. Throws as progress().
+	 */
+	Result<void> wait(const Completion &completion);
 	/** Operations that are not over. */
 	size_t pending() const;
-	/** When progress() is due though nothing comes; max(): never. */
+	/** When progress() has to be called though nothing arrives; max(): never. */
 	Clock::time_point due() const;
-	/** Attempts that were made again, all together. */
-	uint64_t repeated() const;
+	/** Attempts that were retries, since it was opened. */
+	uint64_t retries() const;
 
 private:
 	/** Its lanes have words of a kind of their own. */

@@ -33,16 +33,15 @@ struct StripedOptions {
 	 * attempts at one chunk: by these, when its end was not told for 10 s. Less is
 	 * sooner, but a lane that is only slow is gone, too.
 	 */
-	RdmaOptions lane{.patience = std::chrono::microseconds(20'000),
-			 .most_patience = std::chrono::microseconds(500'000),
+	RdmaOptions lane{.timeout = std::chrono::microseconds(20'000),
+			 .max_timeout = std::chrono::microseconds(500'000),
 			 .attempts = 24};
 	/**
-	 * How long the other end may take to answer when it is told something, at first
-	 * and at most, and how often it is told before operations that wait for an answer
-	 * fail with timed_out.
+	 * Time until a control message to the peer is repeated, which doubles up to max_timeout, and
+	 * attempts before operations that wait for the answer fail with timed_out.
 	 */
-	std::chrono::microseconds patience{20'000};
-	std::chrono::microseconds most_patience{1'000'000};
+	std::chrono::microseconds timeout{20'000};
+	std::chrono::microseconds max_timeout{1'000'000};
 	unsigned attempts = 64;
 };
 
@@ -51,7 +50,7 @@ struct StripedMove {
 	Pvo local;
 	Pvo remote;
 	uint64_t length = 0;
-	/** The other end hears of it when all is there (StripedArrival). */
+	/** The peer's on_arrival() is called, with @tag, when all data can be seen. */
 	bool tell = false;
 	uint32_t tag = 0;
 };
@@ -62,13 +61,13 @@ struct StripedArrival {
 	uint64_t length;
 };
 
-/** How a lane does. */
+/** State of a lane. */
 struct StripedLane {
-	/** It takes chunks. */
-	bool living = false;
-	/** Why it was given up; connection_aborted: the other end did. */
-	Error why;
-	/** That were finished by it. */
+	/** It carries chunks. */
+	bool alive = false;
+	/** Why it was given up; connection_aborted: the peer gave it up; none: it was not. */
+	Error error;
+	/** Chunks, and bytes of them, that it has moved. */
 	uint64_t chunks = 0;
 	uint64_t bytes = 0;
 };
@@ -134,11 +133,11 @@ public:
 	size_t progress();
 	/** Operations that are not over. */
 	size_t pending() const;
-	/** When progress() is due though nothing comes; max(): never. */
+	/** When progress() has to be called though nothing arrives; max(): never. */
 	Clock::time_point due() const;
 
 	size_t lanes() const;
-	/** One that there is not is not living, for invalid_argument. */
+	/** State of a lane; of one that does not exist: not alive, error invalid_argument. */
 	StripedLane lane(size_t number) const;
 
 private:

@@ -30,7 +30,7 @@ public:
 			result_ = result;
 			handle.resume();
 		});
-		return result_.ok();
+		return result_.has_value();
 	}
 	Result<void> await_resume() const noexcept { return result_; }
 

@@ -6,7 +6,6 @@
 #ifndef PAVO_WINDOW_HPP
 #define PAVO_WINDOW_HPP
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -21,9 +20,6 @@
 namespace pavo {
 
 class SharedWindow;
-
-/** A GID: an IPv6 address, or one of IPv4 as ::ffff:a.b.c.d. */
-using Gid = std::array<uint8_t, 16>;
 
 struct WindowOptions {
 	/** Number of this machine in the job. */
@@ -149,6 +145,11 @@ public:
 	uint32_t number() const;
 	/** The address that other windows of the job send to. */
 	WindowAddress address() const;
+	/**
+	 * The address of the adapter that its packets come from, which set_node() of others takes:
+	 * entry WindowOptions::gid_index of the GID table. Fails as Device::gid().
+	 */
+	Result<Gid> gid() const noexcept;
 	/** Bytes of a message; the interface's MTU decides, up to 2032. */
 	size_t max_payload() const;
 
@@ -177,9 +178,8 @@ public:
 	Result<void> start() noexcept;
 
 	/**
-	 * The outcome of frames that were sent and not asked for yet: their
-	 * states, in order, as far as they are known.
-	 * Return: how many of @states were filled.
+	 * Sets @states to the outcome of sent frames, in order; each is reported once.
+	 * Return: how many are known, and set.
 	 */
 	size_t sent(std::span<FrameState> states) noexcept;
 	/** sent() leaves out all frames that were sent so far. */
@@ -202,7 +202,7 @@ public:
 		}
 		return slots.taken();
 	}
-	/** How many it has received, and thrown away: as Lmt::recv_count. */
+	/** Frames taken since it was opened, modulo 2^32; compare it with Lmt::recv_count. */
 	uint32_t received() const { return consumed_; }
 
 	/**
@@ -221,20 +221,22 @@ public:
 	Result<void> send_threshold(uint32_t n) noexcept;
 
 	/**
-	 * RDMA contexts of this window, from now on: as many as @rcxts has room for, or
-	 * none. To have them given back by themselves see rcxt.hpp.
+	 * Takes RDMA contexts from the adapter's pool: sets @rcxts to their numbers; takes none on
+	 * error. Rcxts (rcxt.hpp) gives them back in its destructor.
 	 * Fails with ENOSPC: the adapter has not so many left (parameter max_rcxts); EDQUOT:
 	 * nor may this user have so many (share_per_user); ENOMEM; ESHUTDOWN: the window
 	 * was disabled.
 	 */
 	Result<void> take_rcxts(std::span<uint32_t> rcxts) noexcept;
-	/** Gives them back. Fails with EBUSY: one has something to send. */
+	/**
+	 * Gives contexts back. Fails with EBUSY: one has data to send: cancel() it first; EINVAL;
+	 * EIO.
+	 */
 	Result<void> return_rcxts(std::span<const uint32_t> rcxts) noexcept;
 	/**
-	 * Ends what they are at: nothing more of it is sent or placed after that. But of
-	 * what others send here what has not come yet may still begin, and another
-	 * attempt of theirs begins anew: only to return the contexts, or to unmap the
-	 * memory, is final.
+	 * Aborts operations by contexts: no more of them is sent or placed. Operations of peers
+	 * that have not begun here may still begin, and may be tried again: only return_rcxts()
+	 * and unmapping the memory are final. Fails with EINVAL: one is not this window's; EIO.
 	 */
 	Result<void> cancel(std::span<const uint32_t> rcxts) noexcept;
 
@@ -256,18 +258,16 @@ public:
 	uint32_t piece_room() const;
 
 	/**
-	 * Ends its work, without waiting for what others do with it at this moment:
-	 * no CPU begins to send or receive by it any more, its contexts are gone, and no
-	 * RDMA by it writes to memory when this returns. Frames that were not sent by then
-	 * are not; some are marked FrameState::dead, others are not marked. Only
-	 * snapshot() and lmt() make sense after that.
+	 * Disables the window; does not wait for CPUs that use it. When this has returned no CPU
+	 * begins to send or receive by it, its contexts are gone, and no RDMA by it writes to
+	 * memory. Frames that were not sent are lost; some get FrameState::dead. Only snapshot()
+	 * and lmt() may be called after that. Fails with EIO: the adapter is gone.
 	 */
 	Result<void> disable() noexcept;
 	/**
-	 * After disable(): how many may still be at work with what it was. 0: none, from
-	 * now on: its FIFOs and all memory it knew of may be used for something else.
-	 * To be called again and again, for some milliseconds. Fails with EINVAL: it is not
-	 * disabled.
+	 * Counts the CPUs that may still use memory of the disabled window. Return: 0: none from
+	 * now on, its FIFOs and mapped memory may be used for something else; else call it again,
+	 * for some milliseconds. Fails with EINVAL: it is not disabled; EIO: the adapter is gone.
 	 */
 	Result<uint32_t> snapshot() const noexcept;
 

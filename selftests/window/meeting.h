@@ -1,28 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * meeting.hpp - the common part of the examples: programs find each other by TCP and
- * tell each other the numbers that RDMA needs beforehand. Any other way would do.
+ * meeting.h - programs of a test find each other by TCP. Other than in a pavo::Group each pair
+ * talks for itself, in an order of its own.
  */
-#ifndef PAVO_EXAMPLES_MEETING_HPP
-#define PAVO_EXAMPLES_MEETING_HPP
+#ifndef PAVO_WINDOW_MEETING_H
+#define PAVO_WINDOW_MEETING_H
 
 #include <string>
-#include <system_error>
 #include <type_traits>
 #include <utility>
 
 #include <pavo/window.hpp>
 
-namespace examples {
-
-/** The RoCE v2 address of an adapter that its windows use, and its GID index. */
-struct Address {
-	uint16_t index;
-	pavo::Gid gid;
-};
-
-/** Throws std::runtime_error: the adapter's interface has no such address. */
-Address address_of(const std::string &device, bool ipv6 = false);
+namespace nodes {
 
 /** A TCP connection to the other program. The program that waits is node 0. */
 class Meeting {
@@ -79,17 +69,6 @@ private:
 	uint16_t last_ = 0;
 };
 
-/**
- * The value of what a call of the library returns. Programs as short as these throw its
- * errors, with @what failed.
- */
-template <class T> T must(pavo::Result<T> result, const char *what)
-{
-	if (!result.ok())
-		throw std::system_error(result.error().code(), what);
-	return std::move(result).value();
-}
-
 /** The objects that a program needs before it can talk: a window of a job. */
 struct Node {
 	Node(const std::string &device_name, uint32_t job_id, uint64_t job_key,
@@ -104,10 +83,10 @@ struct Node {
 
 	pavo::Device device;
 	pavo::Job job;
-	Address address;
+	pavo::AdapterAddress address;
 	pavo::Window window;
 };
 
-} // namespace examples
+} // namespace nodes
 
-#endif // PAVO_EXAMPLES_MEETING_HPP
+#endif // PAVO_WINDOW_MEETING_H

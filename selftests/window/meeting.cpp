@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* meeting.cpp - see meeting.hpp. */
-#include "meeting.hpp"
+/* meeting.cpp - see meeting.h. */
+#include "meeting.h"
 
 #include <netdb.h>
 #include <poll.h>
@@ -8,49 +8,18 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <fstream>
 #include <memory>
-#include <sstream>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
 
-namespace examples {
+namespace nodes {
 
 namespace {
 
 [[noreturn]] void fail(const std::string &what)
 {
 	throw std::system_error(errno, std::generic_category(), what);
-}
-
-/* As sysfs writes it: eight groups of four digits. */
-pavo::Gid parse(const std::string &text)
-{
-	std::istringstream groups(text);
-	std::string group;
-	pavo::Gid gid{};
-
-	for (size_t i = 0; i < 8 && std::getline(groups, group, ':'); i++) {
-		unsigned long value = std::stoul(group, nullptr, 16);
-
-		gid[2 * i] = uint8_t(value >> 8);
-		gid[2 * i + 1] = uint8_t(value);
-	}
-	return gid;
-}
-
-bool is_ipv4(const pavo::Gid &gid)
-{
-	for (size_t i = 0; i < 10; i++)
-		if (gid[i])
-			return false;
-	return gid[10] == 0xff && gid[11] == 0xff;
-}
-
-bool is_link_local(const pavo::Gid &gid)
-{
-	return gid[0] == 0xfe && (gid[1] & 0xc0) == 0x80;
 }
 
 using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
@@ -99,26 +68,6 @@ int go_there(const addrinfo &at)
 }
 
 } // namespace
-
-Address address_of(const std::string &device, bool ipv6)
-{
-	std::string port = "/sys/class/infiniband/" + device + "/ports/1/";
-
-	for (uint16_t i = 0; i < 1024; i++) {
-		std::ifstream file(port + "gids/" + std::to_string(i));
-		std::string text;
-
-		if (!(file >> text))
-			continue;
-		pavo::Gid gid = parse(text);
-		if (gid == pavo::Gid{} || is_link_local(gid))
-			continue;
-		if (is_ipv4(gid) != ipv6)
-			return {i, gid};
-	}
-	throw std::runtime_error(device + ": its interface has no " +
-				 (ipv6 ? "global IPv6" : "IPv4") + " address");
-}
 
 Meeting::Meeting(const std::string &host, uint16_t port)
 	: Meeting(host.empty() ? Door(port).meet() :
@@ -193,23 +142,13 @@ struct Card {
 	pavo::WindowAddress window;
 };
 
-/* A program may have reserved it through another adapter of this machine. */
-pavo::Job reserve_or_join(const pavo::Device &device, uint32_t id, uint64_t key)
-{
-	auto reserved = pavo::Job::reserve(device, id, key);
-
-	if (reserved == std::errc::file_exists)
-		return pavo::Job::join(device, id, key).value();
-	return std::move(reserved).value();
-}
-
 } // namespace
 
 Node::Node(const std::string &device_name, uint32_t job_id, uint64_t job_key,
 	   uint16_t number)
 	: device(pavo::Device::open(device_name).value()),
-	  job(reserve_or_join(device, job_id, job_key)),
-	  address(address_of(device_name)),
+	  job(pavo::Job::open(device, job_id, job_key).value()),
+	  address(device.address().value()),
 	  window(pavo::Window::open(job, {.node = number,
 					  .gid_index = address.index})
 			 .value())
@@ -220,8 +159,8 @@ pavo::WindowAddress Node::introduce(Meeting &meeting)
 {
 	Card theirs = meeting.exchange(Card{address.gid, window.address()});
 
-	must(window.set_node(theirs.window.node, theirs.gid), "routes");
+	window.set_node(theirs.window.node, theirs.gid).value();
 	return theirs.window;
 }
 
-} // namespace examples
+} // namespace nodes

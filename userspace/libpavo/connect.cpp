@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* connect.cpp - see connect.hpp. */
+#include <pavo/connect.hpp>
+
+#include <algorithm>
+#include <cstring>
+
+#include "error.hpp"
+
+namespace pavo {
+
+namespace {
+
+constexpr Rdma::Peer no_peer = ~Rdma::Peer(0);
+constexpr uint32_t max_contexts = 256;
+
+/* Of the window of one process. */
+struct Introduction {
+	Gid gid;
+	uint32_t window;
+	uint16_t node;
+	uint16_t reserved;
+};
+
+/* Routes to a node are those of one window of it. */
+void must_be_a_machine_each(const std::vector<Introduction> &all)
+{
+	for (size_t i = 0; i < all.size(); i++)
+		for (size_t j = 0; j < i; j++)
+			if (all[i].node == all[j].node &&
+			    all[i].gid != all[j].gid)
+				fail(EINVAL,
+				     "ranks " + std::to_string(j) + " and " +
+					     std::to_string(i) +
+					     " have the same node number");
+}
+
+/* Contexts that each process lends to each other one, by the rank of one, then of the other. */
+class Contexts {
+public:
+	Contexts(const Group &group, const ConnectOptions &options)
+		: group_(group), options_(options),
+		  own_(size_t(group.size()) * options.contexts)
+	{
+	}
+
+	bool are_peers(uint16_t other) const
+	{
+		return other != group_.rank() &&
+		       (!options_.hub || other == *options_.hub ||
+			group_.rank() == *options_.hub);
+	}
+
+	/* Those of this process that @other may use. */
+	std::span<uint32_t> lent_to(uint16_t other)
+	{
+		return std::span(own_).subspan(other * options_.contexts,
+					       options_.contexts);
+	}
+
+	std::span<const std::byte> bytes() const
+	{
+		return std::as_bytes(std::span(own_));
+	}
+
+	/* Those of @other that this process may use. @all: bytes() of all processes. */
+	std::vector<uint32_t> lent_by(uint16_t other,
+				      const std::vector<std::byte> &all) const
+	{
+		std::vector<uint32_t> rcxts(options_.contexts);
+		size_t at =
+			other * own_.size() + group_.rank() * options_.contexts;
+
+		memcpy(rcxts.data(), &all[at * sizeof(uint32_t)],
+		       rcxts.size() * sizeof(uint32_t));
+		return rcxts;
+	}
+
+private:
+	const Group &group_;
+	const ConnectOptions &options_;
+	std::vector<uint32_t> own_;
+};
+
+} // namespace
+
+Result<Window> open_window(const Group &group, const Job &job,
+			   WindowOptions options) noexcept
+{
+	options.node = group.rank();
+	options.nodes = std::max<uint32_t>(options.nodes, group.size());
+	return job.file()
+		->address(IpVersion::v4)
+		.or_else([&](const Error &) {
+			return job.file()->address(IpVersion::v6);
+		})
+		.and_then([&](const AdapterAddress &address) {
+			options.gid_index = address.index;
+			return Window::open(job, options);
+		});
+}
+
+Result<std::vector<WindowAddress>> connect(Group &group, Window &window)
+{
+	return guarded([&]() -> Result<std::vector<WindowAddress>> {
+		auto gid = window.gid();
+
+		if (!gid)
+			return Unexpected(gid.error());
+		const Introduction mine = {.gid = *gid,
+					   .window = window.number(),
+					   .node = window.address().node,
+					   .reserved = 0};
+		auto all = group.exchange(mine);
+		std::vector<WindowAddress> windows;
+
+		if (!all)
+			return Unexpected(all.error());
+		must_be_a_machine_each(*all);
+		for (const Introduction &one : *all) {
+			auto routed = window.set_node(one.node, one.gid);
+
+			if (!routed)
+				return Unexpected(routed.error());
+			windows.push_back({one.node, one.window});
+		}
+		return windows;
+	});
+}
+
+Result<std::vector<Rdma::Peer>> connect(Group &group, Rdma &rdma,
+					const ConnectOptions &options)
+{
+	return guarded([&]() -> Result<std::vector<Rdma::Peer>> {
+		if (!options.contexts || options.contexts > max_contexts ||
+		    options.hub.value_or(0) >= group.size())
+			fail(EINVAL, "contexts or hub of a group");
+		auto windows = connect(group, rdma.window());
+		Contexts contexts(group, options);
+		std::vector<Rdma::Peer> peers(group.size(), no_peer);
+
+		if (!windows)
+			return Unexpected(windows.error());
+		for (uint16_t other = 0; other < group.size(); other++)
+			if (contexts.are_peers(other)) {
+				auto lent = rdma.lend(contexts.lent_to(other));
+
+				if (!lent)
+					return Unexpected(lent.error());
+			}
+		auto all = group.exchange_bytes(contexts.bytes());
+
+		if (!all)
+			return Unexpected(all.error());
+		for (uint16_t other = 0; other < group.size(); other++)
+			if (contexts.are_peers(other)) {
+				auto added = rdma.add(
+					{(*windows)[other],
+					 contexts.lent_by(other, *all)});
+
+				if (!added)
+					return Unexpected(added.error());
+				peers[other] = *added;
+			}
+		return peers;
+	});
+}
+
+} // namespace pavo

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * stream.hpp - TCP with a deadline: connections that do not block longer than the caller says.
+ * Private to the library.
+ */
+#ifndef PAVO_STREAM_HPP
+#define PAVO_STREAM_HPP
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace pavo {
+
+/** How long to wait, and what to do meanwhile. */
+struct Patience {
+	using Clock = std::chrono::steady_clock;
+
+	Clock::time_point deadline;
+	/** Called again and again where it is set; the wait does not sleep then. */
+	const std::function<void()> *meanwhile = nullptr;
+
+	bool is_over() const { return Clock::now() >= deadline; }
+	/** Milliseconds that poll() may sleep: 0 to 1000. */
+	int sleep() const;
+};
+
+/** Waits so long before something is tried again. */
+void pause_before_retry(const Patience &patience);
+
+/** A socket, closed with this. Calls return 0 or an errno. */
+class Stream {
+public:
+	Stream() = default;
+	/** Takes over @fd. */
+	explicit Stream(int fd) noexcept : fd_(fd) {}
+	~Stream();
+	Stream(Stream &&from) noexcept : fd_(std::exchange(from.fd_, -1)) {}
+	Stream &operator=(Stream &&from) noexcept
+	{
+		std::swap(fd_, from.fd_);
+		return *this;
+	}
+
+	int fd() const { return fd_; }
+	explicit operator bool() const { return fd_ >= 0; }
+
+	/** Waits for @events of poll(): 0, ETIMEDOUT. */
+	int wait(short events, const Patience &patience) const;
+	/** All of @bytes: 0, ETIMEDOUT, ECONNRESET: the peer has closed it, another errno. */
+	int read(std::span<std::byte> bytes, const Patience &patience) const;
+	int write(std::span<const std::byte> bytes,
+		  const Patience &patience) const;
+	/**
+	 * Bytes that are there, up to the length of @bytes; 0: none yet; negative: the peer has
+	 * closed it, or an error. Does not wait.
+	 */
+	ssize_t read_some(std::span<std::byte> bytes) const;
+
+	/** The next connection to a listening socket; none: there is none yet. Sets errno. */
+	Stream accept() const;
+
+private:
+	int fd_ = -1;
+};
+
+/**
+ * A listening socket, at all addresses where @host is empty. Throws Failure: getaddrinfo(3),
+ * bind(2).
+ */
+Stream listen_at(const std::string &host, uint16_t port);
+
+/**
+ * A connection to @host; it is tried until the deadline. Throws Failure: EHOSTUNREACH: there is no
+ * such host; ETIMEDOUT.
+ */
+Stream connect_to(const std::string &host, uint16_t port,
+		  const Patience &patience);
+
+} // namespace pavo
+
+#endif // PAVO_STREAM_HPP
