@@ -68,7 +68,7 @@ template <class T> std::span<const std::byte> bytes_of(const T &value)
 /* A connection to rank 0 that has not joined. */
 struct Stranger {
 	Stream stream;
-	Patience::Clock::time_point came;
+	TimeLimit::Clock::time_point came;
 	std::array<std::byte, sizeof(Hello)> hello;
 	size_t length = 0; /* of what has come of it */
 };
@@ -85,8 +85,8 @@ Welcome answer_of(Verdict verdict, uint32_t rank, uint32_t size)
 /* Rank 0 while the group comes together. */
 class Gathering {
 public:
-	Gathering(const GroupOptions &options, const Patience &patience)
-		: options_(options), patience_(patience),
+	Gathering(const GroupOptions &options, const TimeLimit &limit)
+		: options_(options), limit_(limit),
 		  listener_(listen_at(options.host, options.port)),
 		  members_(options.size)
 	{
@@ -96,7 +96,7 @@ public:
 	std::vector<Stream> wait_for_all()
 	{
 		while (joined_ + 1 < options_.size) {
-			if (patience_.is_over())
+			if (limit_.is_over())
 				fail(ETIMEDOUT,
 				     std::to_string(joined_ + 1) + " of " +
 					     std::to_string(options_.size) +
@@ -106,8 +106,8 @@ public:
 		for (uint32_t rank = 1; rank < options_.size; rank++) {
 			Welcome answer = answer_of(Verdict::welcome, rank,
 						   options_.size);
-			int error = members_[rank].write(bytes_of(answer),
-							 patience_);
+			int error =
+				members_[rank].write(bytes_of(answer), limit_);
 
 			if (error)
 				fail(error, "rank " + std::to_string(rank) +
@@ -126,7 +126,7 @@ private:
 			all.push_back({stranger.stream.fd(), POLLIN, 0});
 		for (const Stream &member : members_)
 			all.push_back({member.fd(), POLLIN, 0});
-		if (poll(all.data(), all.size(), patience_.sleep()) < 0 &&
+		if (poll(all.data(), all.size(), limit_.sleep()) < 0 &&
 		    errno != EINTR)
 			fail(errno, "group");
 		/* A member has nothing to say yet: it is gone. */
@@ -147,7 +147,7 @@ private:
 	void accept()
 	{
 		Stranger stranger{.stream = listener_.accept(),
-				  .came = Patience::Clock::now(),
+				  .came = TimeLimit::Clock::now(),
 				  .hello = {}};
 
 		if (!stranger.stream) {
@@ -171,7 +171,7 @@ private:
 		if (stranger.length == sizeof(Hello))
 			admit(stranger);
 		else if (n < 0 ||
-			 Patience::Clock::now() - stranger.came > hello_time)
+			 TimeLimit::Clock::now() - stranger.came > hello_time)
 			stranger.stream = Stream();
 	}
 
@@ -195,7 +195,7 @@ private:
 		/* It has room for that, or it does not get it. */
 		Welcome answer = answer_of(verdict, rank, options_.size);
 		(void)stream.write(bytes_of(answer),
-				   {.deadline = Patience::Clock::now()});
+				   {.end = TimeLimit::Clock::now()});
 	}
 
 	/* @rank: is set where the process has none. */
@@ -220,7 +220,7 @@ private:
 	}
 
 	const GroupOptions &options_;
-	const Patience &patience_;
+	const TimeLimit &limit_;
 	Stream listener_;
 	std::vector<Stream> members_;
 	std::vector<Stranger> strangers_;
@@ -228,25 +228,25 @@ private:
 };
 
 /* Others than rank 0. Return: a connection to it; none: it closed it, try again. */
-Stream say_hello(const GroupOptions &options, const Patience &patience,
+Stream say_hello(const GroupOptions &options, const TimeLimit &limit,
 		 Welcome &answer)
 {
-	Stream stream = connect_to(options.host, options.port, patience);
+	Stream stream = connect_to(options.host, options.port, limit);
 	Hello hello = {.magic = htobe64(magic),
 		       .key = htobe64(options.key),
 		       .rank = htobe32(options.rank ? *options.rank : any_rank),
 		       .size = htobe32(options.size)};
-	int error = stream.write(bytes_of(hello), patience);
+	int error = stream.write(bytes_of(hello), limit);
 
 	if (!error)
-		error = stream.read(bytes_of(answer), patience);
+		error = stream.read(bytes_of(answer), limit);
 	if (error == ETIMEDOUT)
 		fail(error, "rank 0 of the group did not answer");
 	if (!error)
 		return stream;
-	if (patience.is_over())
+	if (limit.is_over())
 		fail(ETIMEDOUT, "rank 0 of the group closes each connection");
-	pause_before_retry(patience);
+	pause_before_retry(limit);
 	return {};
 }
 
@@ -272,13 +272,13 @@ Stream say_hello(const GroupOptions &options, const Patience &patience,
 	}
 }
 
-Patience patience_of(std::chrono::milliseconds timeout,
-		     const Group::Progress *progress = nullptr)
+TimeLimit limit_of(std::chrono::milliseconds timeout,
+		   const Group::Progress *progress = nullptr)
 {
 	/* A time that has no end would be more than the clock has. */
 	constexpr std::chrono::milliseconds most = std::chrono::hours(100'000);
 
-	return {.deadline = Patience::Clock::now() + std::min(timeout, most),
+	return {.end = TimeLimit::Clock::now() + std::min(timeout, most),
 		.meanwhile = progress};
 }
 
@@ -301,39 +301,36 @@ struct Group::Links {
 
 	/* Rank 0: takes the others' values to @all, behind its own. */
 	void gather(std::span<std::byte> all, size_t length,
-		    const Patience &patience)
+		    const TimeLimit &limit)
 	{
 		for (uint32_t rank = 1; rank < streams.size(); rank++) {
 			Round round;
 
-			must(streams[rank].read(bytes_of(round), patience),
-			     rank);
+			must(streams[rank].read(bytes_of(round), limit), rank);
 			check(round, length, rank);
-			must(streams[rank].read(all.subspan(rank * length,
-							    length),
-						patience),
+			must(streams[rank].read(
+				     all.subspan(rank * length, length), limit),
 			     rank);
 		}
 		Round round = {htobe64(rounds), htobe64(all.size())};
 
 		for (uint32_t rank = 1; rank < streams.size(); rank++) {
-			must(streams[rank].write(bytes_of(round), patience),
-			     rank);
-			must(streams[rank].write(all, patience), rank);
+			must(streams[rank].write(bytes_of(round), limit), rank);
+			must(streams[rank].write(all, limit), rank);
 		}
 	}
 
 	/* Others: give @mine, and take all. */
 	void give(std::span<const std::byte> mine, std::span<std::byte> all,
-		  const Patience &patience)
+		  const TimeLimit &limit)
 	{
 		Round round = {htobe64(rounds), htobe64(mine.size())};
 
-		must(streams[0].write(bytes_of(round), patience), 0);
-		must(streams[0].write(mine, patience), 0);
-		must(streams[0].read(bytes_of(round), patience), 0);
+		must(streams[0].write(bytes_of(round), limit), 0);
+		must(streams[0].write(mine, limit), 0);
+		must(streams[0].read(bytes_of(round), limit), 0);
 		check(round, all.size(), 0);
-		must(streams[0].read(all, patience), 0);
+		must(streams[0].read(all, limit), 0);
 	}
 
 private:
@@ -377,21 +374,21 @@ Result<Group> Group::join(const GroupOptions &options) noexcept
 	return guarded([&]() -> Result<Group> {
 		const bool first = options.rank.value_or(
 					   options.host.empty() ? 0 : 1) == 0;
-		const Patience patience = patience_of(options.timeout);
+		const TimeLimit limit = limit_of(options.timeout);
 		auto links = std::make_unique<Links>();
 
 		check(options, first);
 		links->timeout = options.timeout;
 		if (first) {
 			links->streams =
-				Gathering(options, patience).wait_for_all();
+				Gathering(options, limit).wait_for_all();
 			return Group(0, options.size, std::move(links));
 		}
 		Welcome answer;
 		Stream stream;
 
 		while (!stream)
-			stream = say_hello(options, patience, answer);
+			stream = say_hello(options, limit, answer);
 		const uint32_t rank = be32toh(answer.rank);
 		const uint32_t size = be32toh(answer.size);
 
@@ -417,16 +414,16 @@ Group::exchange_bytes(std::span<const std::byte> mine, const Progress &progress)
 	/* An error, and an exception of @progress too, ends the membership. */
 	auto links = std::move(links_);
 	auto all = guarded([&]() -> Result<std::vector<std::byte>> {
-		const Patience patience = patience_of(
+		const TimeLimit limit = limit_of(
 			links->timeout, progress ? &progress : nullptr);
 		std::vector<std::byte> values(size_ * mine.size());
 
 		links->rounds++;
 		if (rank_) {
-			links->give(mine, values, patience);
+			links->give(mine, values, limit);
 		} else {
 			std::ranges::copy(mine, values.begin());
-			links->gather(values, mine.size(), patience);
+			links->gather(values, mine.size(), limit);
 		}
 		return values;
 	});

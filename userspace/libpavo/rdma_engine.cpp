@@ -424,7 +424,7 @@ void RdmaEngine::look_at(size_t number, Clock::time_point now)
 
 	if (channel.framed)
 		state = port_.result(channel.frame);
-	/* Patience begins when it has been sent, if that is not held up for ever. */
+	/* The response timeout begins when it has been sent, if that is not held up for ever. */
 	if (still_sending(channel, state) &&
 	    now - channel.asked < options_.max_timeout * options_.attempts)
 		channel.deadline = now + timeout(channel);

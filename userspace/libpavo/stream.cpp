@@ -72,7 +72,7 @@ int try_to_listen(const Stream &stream, const addrinfo &at)
 
 /* Return: 0 or an errno. */
 int try_to_connect(const Stream &stream, const addrinfo &at,
-		   const Patience &patience)
+		   const TimeLimit &limit)
 {
 	int error = 0;
 	socklen_t length = sizeof(error);
@@ -81,7 +81,7 @@ int try_to_connect(const Stream &stream, const addrinfo &at,
 		return 0;
 	if (errno != EINPROGRESS)
 		return errno;
-	if (int late = stream.wait(POLLOUT, patience))
+	if (int late = stream.wait(POLLOUT, limit))
 		return late;
 	if (getsockopt(stream.fd(), SOL_SOCKET, SO_ERROR, &error, &length))
 		return errno;
@@ -90,10 +90,10 @@ int try_to_connect(const Stream &stream, const addrinfo &at,
 
 } // namespace
 
-int Patience::sleep() const
+int TimeLimit::sleep() const
 {
 	using std::chrono::milliseconds;
-	auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now());
+	auto left = std::chrono::ceil<milliseconds>(end - Clock::now());
 
 	if (meanwhile)
 		return 0;
@@ -101,9 +101,9 @@ int Patience::sleep() const
 		std::clamp(left, milliseconds(0), milliseconds(1000)).count());
 }
 
-void pause_before_retry(const Patience &patience)
+void pause_before_retry(const TimeLimit &limit)
 {
-	poll(nullptr, 0, std::min(retry_pause_ms, patience.sleep()));
+	poll(nullptr, 0, std::min(retry_pause_ms, limit.sleep()));
 }
 
 Stream::~Stream()
@@ -112,20 +112,20 @@ Stream::~Stream()
 		close(fd_);
 }
 
-int Stream::wait(short events, const Patience &patience) const
+int Stream::wait(short events, const TimeLimit &limit) const
 {
 	for (;;) {
 		pollfd look{fd_, events, 0};
-		int found = poll(&look, 1, patience.sleep());
+		int found = poll(&look, 1, limit.sleep());
 
 		if (found > 0)
 			return 0;
 		if (found < 0 && errno != EINTR)
 			return errno;
-		if (patience.is_over())
+		if (limit.is_over())
 			return ETIMEDOUT;
-		if (patience.meanwhile)
-			(*patience.meanwhile)();
+		if (limit.meanwhile)
+			(*limit.meanwhile)();
 	}
 }
 
@@ -138,10 +138,10 @@ ssize_t Stream::read_some(std::span<std::byte> bytes) const
 	return n < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
 }
 
-int Stream::read(std::span<std::byte> bytes, const Patience &patience) const
+int Stream::read(std::span<std::byte> bytes, const TimeLimit &limit) const
 {
 	while (!bytes.empty()) {
-		if (int error = wait(POLLIN, patience))
+		if (int error = wait(POLLIN, limit))
 			return error;
 		ssize_t n = read_some(bytes);
 
@@ -153,7 +153,7 @@ int Stream::read(std::span<std::byte> bytes, const Patience &patience) const
 }
 
 int Stream::write(std::span<const std::byte> bytes,
-		  const Patience &patience) const
+		  const TimeLimit &limit) const
 {
 	while (!bytes.empty()) {
 		ssize_t n = send(fd_, bytes.data(), bytes.size(),
@@ -167,7 +167,7 @@ int Stream::write(std::span<const std::byte> bytes,
 			return ECONNRESET;
 		if (errno != EAGAIN && errno != EINTR)
 			return errno;
-		if (int error = wait(POLLOUT, patience))
+		if (int error = wait(POLLOUT, limit))
 			return error;
 	}
 	return 0;
@@ -206,7 +206,7 @@ Stream listen_at(const std::string &host, uint16_t port)
 }
 
 Stream connect_to(const std::string &host, uint16_t port,
-		  const Patience &patience)
+		  const TimeLimit &limit)
 {
 	Addresses all = look_up(host, port);
 	int error = ETIMEDOUT;
@@ -215,15 +215,14 @@ Stream connect_to(const std::string &host, uint16_t port,
 		for (addrinfo *at = all.get(); at; at = at->ai_next) {
 			Stream made = open_socket(*at);
 
-			error = made ? try_to_connect(made, *at, patience) :
-				       errno;
+			error = made ? try_to_connect(made, *at, limit) : errno;
 			if (!error)
 				return made;
 		}
-		if (patience.is_over())
+		if (limit.is_over())
 			break;
 		/* The process that is to listen may not have begun. */
-		pause_before_retry(patience);
+		pause_before_retry(limit);
 	}
 	fail(ETIMEDOUT, "port " + std::to_string(port) + " of " + host + ": " +
 				Error(error).message());

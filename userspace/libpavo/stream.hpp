@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * stream.hpp - TCP with a deadline: connections that do not block longer than the caller says.
+ * stream.hpp - TCP with a limit: connections that do not block longer than the caller says.
  * Private to the library.
  */
 #ifndef PAVO_STREAM_HPP
@@ -17,20 +17,20 @@
 namespace pavo {
 
 /** How long to wait, and what to do meanwhile. */
-struct Patience {
+struct TimeLimit {
 	using Clock = std::chrono::steady_clock;
 
-	Clock::time_point deadline;
+	Clock::time_point end;
 	/** Called again and again where it is set; the wait does not sleep then. */
 	const std::function<void()> *meanwhile = nullptr;
 
-	bool is_over() const { return Clock::now() >= deadline; }
+	bool is_over() const { return Clock::now() >= end; }
 	/** Milliseconds that poll() may sleep: 0 to 1000. */
 	int sleep() const;
 };
 
 /** Waits so long before something is tried again. */
-void pause_before_retry(const Patience &patience);
+void pause_before_retry(const TimeLimit &limit);
 
 /** A socket, closed with this. Calls return 0 or an errno. */
 class Stream {
@@ -50,11 +50,11 @@ public:
 	explicit operator bool() const { return fd_ >= 0; }
 
 	/** Waits for @events of poll(): 0, ETIMEDOUT. */
-	int wait(short events, const Patience &patience) const;
+	int wait(short events, const TimeLimit &limit) const;
 	/** All of @bytes: 0, ETIMEDOUT, ECONNRESET: the peer has closed it, another errno. */
-	int read(std::span<std::byte> bytes, const Patience &patience) const;
+	int read(std::span<std::byte> bytes, const TimeLimit &limit) const;
 	int write(std::span<const std::byte> bytes,
-		  const Patience &patience) const;
+		  const TimeLimit &limit) const;
 	/**
 	 * Bytes that are there, up to the length of @bytes; 0: none yet; negative: the peer has
 	 * closed it, or an error. Does not wait.
@@ -75,11 +75,11 @@ private:
 Stream listen_at(const std::string &host, uint16_t port);
 
 /**
- * A connection to @host; it is tried until the deadline. Throws Failure: EHOSTUNREACH: there is no
+ * A connection to @host; it is tried until the limit. Throws Failure: EHOSTUNREACH: there is no
  * such host; ETIMEDOUT.
  */
 Stream connect_to(const std::string &host, uint16_t port,
-		  const Patience &patience);
+		  const TimeLimit &limit);
 
 } // namespace pavo
 
