@@ -21,6 +21,7 @@
 #include "../common/files.h"
 #include "../common/pattern.h"
 #include "direct_states.h"
+#include "manager.h"
 #include "qdisc.h"
 #include "tap.h"
 
