@@ -152,6 +152,22 @@ path()
 	end
 }
 
+# tenant NAME: packets of one on the way who has no adapter
+tenant()
+{
+	local bad=0 output
+	is_wanted "$1" || return 0
+	if ! begin || ! tenants || ! adapters; then
+		report 1 "$1: no path"
+	else
+		output=$("$program" --dev a0 --peer b0 --gid v4 --patience 60 \
+			--only pair.tenant) && [[ $output == *"ok 1 pair.tenant: "* ]] || bad=1
+		((!bad)) || printf '# %s\n' "${output//$'\n'/$'\n'# }"
+		report $bad "$1"
+	fi
+	end
+}
+
 load_driver pavo || exit 1
 modprobe -a veth bridge 8021q macvlan bonding tun sch_netem sch_tbf rdma_rxe 2>/dev/null
 settle || exit 1
@@ -175,6 +191,7 @@ family=v6 path "a router, IPv6" whole router
 path "a router, and no offload behind it" cut router_without
 family=v6 path "a router, and no offload behind it, IPv6" cut router_without
 path "a bridge" whole switch
+tenant "a tenant who forges"
 path "a VLAN" whole vlans_of_wire
 path "a macvlan" whole macvlans
 path "a bond" whole bonds

@@ -38,7 +38,7 @@ end()
 	for device in a0 b0 r0; do
 		[ ! -e /sys/class/infiniband/$device ] || rdma link delete $device
 	done
-	printf 'netns delete %s\n' A B R | ip -force -batch - 2>/dev/null
+	printf 'netns delete %s\n' A B R T | ip -force -batch - 2>/dev/null
 }
 
 # addresses NAMESPACE INTERFACE LAST NETWORK: and up
@@ -268,6 +268,19 @@ inspected()
 	[ -e /tmp/bpf/pass ] || "${here:?}/xdp-pass" /tmp/bpf/pass || return 1
 	ip -n A link set dev va xdp pinned /tmp/bpf/pass &&
 		ip -n B link set dev vb xdp pinned /tmp/bpf/pass
+}
+
+# A bridge of a tenant, who has no adapter, but a tunnel to a namespace T of its own. Packets that it
+# sends there pass w1, and rules of tc which verbs/tenant_tests.cpp sets.
+tenants()
+{
+	switch && ip -n B link set vb address 02:00:00:00:00:0b && ip netns add T &&
+		ip link add name w1 mtu 1330 netns R type veth peer name w2 mtu 1330 netns T &&
+		addresses R w1 1 5 && addresses T w2 2 5 &&
+		ip -n R link add g1 type geneve id 1 remote 10.9.5.2 innerprotoinherit &&
+		ip -n T link add g2 type geneve id 1 remote 10.9.5.1 innerprotoinherit &&
+		addresses R g1 1 6 && addresses T g2 2 6 &&
+		ip netns exec R tc qdisc add dev w1 clsact
 }
 
 # rdma_rxe works in the first namespace only.

@@ -11,6 +11,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -48,6 +49,20 @@ bool has_request(uint32_t range)
 					    str("  range ", range, " "));
 
 	return !lines.empty() && lines[0].find(" qp ") != std::string::npos;
+}
+
+/*
+ * Close it at a priority above that of the kernel's threads. The work of a queue pair that waited
+ * comes to the CPU of the process that closes, and so runs when the key is gone.
+ */
+void close_unhindered(Direct &window)
+{
+	const sched_param first = {.sched_priority = 50}, usual = {};
+
+	REQUIRE_EQ(sched_setscheduler(0, SCHED_FIFO, &first), 0, "SCHED_FIFO");
+	window.close();
+	REQUIRE_EQ(sched_setscheduler(0, SCHED_OTHER, &usual), 0,
+		   "SCHED_OTHER");
 }
 
 /* A turn of range 0 that is given up while its request is under way, and the next one. */
@@ -286,6 +301,29 @@ PV_TEST_LOCAL("direct.close",
 	}
 	munmap(ranges, 32 * 4096);
 	::close(fd);
+}
+
+PV_TEST_LOCAL("direct.close_undrained",
+	      "a read whose bytes lie in a window that is closed before they "
+	      "are drained fails, also if its queue pair goes on later")
+{
+	env.expect_async();
+	for (uint32_t drained : {0u, 100u}) {
+		Link link = connect(env);
+		Direct window(env.a);
+		Mr at_b = must_reg(env.b, {4096}, 1);
+
+		window.arm_read(0, 4096);
+		post_direct(link.a, IBV_WR_RDMA_READ, window.sge(0, 4096), 0,
+			    {at_b});
+		window.wait_valid(env, 0, {1, 0}, "response");
+		if (drained)
+			window.count(0, drained);
+		close_unhindered(window);
+		REQUIRE(wait_send(env, link.a, "undrained").status !=
+				IBV_WC_SUCCESS,
+			drained, " bytes drained, ", 4096 - drained, " lost");
+	}
 }
 
 PV_TEST_LOCAL("direct.killed",

@@ -70,7 +70,7 @@ Forger::~Forger()
 	close(fd_);
 }
 
-void Forger::send(const Forged &what)
+Bytes Forger::packet(const Forged &what) const
 {
 	const Bytes transport = make_transport(what);
 	const size_t udp = 8 + transport.size() + 4;
@@ -92,8 +92,14 @@ void Forger::send(const Forged &what)
 	uint32_t crc = pw::icrc(packet);
 	for (int i = 0; i < 4; i++, crc >>= 8)
 		packet.push_back(uint8_t(crc));
+	return packet;
+}
 
+void Forger::send(const Forged &what)
+{
+	const Bytes packet = this->packet(what);
 	sockaddr_in to = {.sin_family = AF_INET};
+
 	memcpy(&to.sin_addr, to_, sizeof(to_));
 	REQUIRE_EQ(sendto(fd_, packet.data(), packet.size(), 0,
 			  reinterpret_cast<sockaddr *>(&to), sizeof(to)),

@@ -27,6 +27,9 @@ struct Forged {
 constexpr uint8_t rc_send_only_imm = 0x05;
 constexpr uint8_t uc_write_only = 0x2a;
 
+/* Bytes of a packet in front of its BTH. */
+constexpr size_t forged_headers = 20 + 8;
+
 /* Sends with the address of end A to end B; both are of IPv4, or it is skipped. */
 class Forger {
 public:
@@ -35,6 +38,8 @@ public:
 	~Forger();
 	Forger(const Forger &) = delete;
 
+	/* From the IP header to the ICRC. */
+	std::vector<uint8_t> packet(const Forged &what) const;
 	void send(const Forged &what);
 	uint64_t sent() const { return sent_; }
 
