@@ -91,7 +91,7 @@ show()
 		ip netns exec $ns grep -E '^(Ip|Udp):' /proc/net/snmp | sed "s/^/# $ns: /"
 	done
 	sed 's/^/# softnet_stat: /' /proc/net/softnet_stat
-	sed 's/^/# /' /sys/kernel/debug/pavo/trains /sys/kernel/debug/pavo/budgets
+	sed 's/^/# /' /sys/kernel/debug/pavo/gso /sys/kernel/debug/pavo/budgets
 }
 
 report()
