@@ -125,7 +125,7 @@ pavo::RequestFrame Ends::request(uint64_t tid, uint32_t length,
 		.cookie = uint32_t(0x50 + tid)};
 }
 
-pavo::FrameState Ends::ask(bool write, const pavo::RequestFrame &request)
+pavo::FrameState Ends::post(bool write, const pavo::RequestFrame &request)
 {
 	pavo::FrameState state = pavo::FrameState::empty;
 

@@ -118,8 +118,8 @@ struct Ends : Pair {
 	request(uint64_t tid, uint32_t length,
 		unsigned flags = pavo::rdma_flag::tell_source) const;
 
-	/* Asks by window a. Return: what the frame was marked with. */
-	pavo::FrameState ask(bool write, const pavo::RequestFrame &request);
+	/* Posts a request by window a. Return: the mark of its frame. */
+	pavo::FrameState post(bool write, const pavo::RequestFrame &request);
 
 	Buffer here;
 	Buffer there;
@@ -127,7 +127,7 @@ struct Ends : Pair {
 	uint32_t rcxt_b = 0;
 };
 
-/* The next that ended, as this window is told; tid 0: nothing has. */
+/* The next notification of an end at this window; tid 0: none. */
 pavo::DoneFrame ended(pavo::Window &window);
 
 /* Nothing has come. */

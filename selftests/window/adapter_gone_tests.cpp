@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * adapter_gone_tests.cpp - the adapter of a window is taken away: a process that asks is told
+ * adapter_gone_tests.cpp - the adapter of a window is taken away: a process that requests RDMA is notified
  * so (EIO), in both languages, and all can be closed. On an adapter of the second wire.
  */
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 #include <pavo/pavo_window.h>
 
 #include "both.h"
-#include "lane.h"
+#include "second_wire.h"
 
 using namespace windows;
 
@@ -60,7 +60,7 @@ struct AdapterGone : testing::Test {
 
 TEST_F(AdapterGone, IsToldByWindowsAndJobs)
 {
-	LaneEnd end("wc0", node_a), other("wd0", node_b);
+	WireEnd end("wc0", node_a), other("wd0", node_b);
 	world::Memory memory(mapped_size);
 	pavo::Mapping mapping =
 		pavo::Mapping::open(end.job, memory.all()).value();
@@ -117,7 +117,7 @@ TEST_F(AdapterGone, IsToldByRdma)
 	if (!world::has_two_cpus())
 		GTEST_SKIP() << "its threads do not meet on one CPU";
 
-	LaneEnd end("wc0", node_a), other("wd0", node_b);
+	WireEnd end("wc0", node_a), other("wd0", node_b);
 	world::Memory memory(mapped_size), there(mapped_size);
 	pavo::Mapping mapping =
 		pavo::Mapping::open(end.job, memory.all()).value();
@@ -174,8 +174,8 @@ TEST_F(AdapterGone, IsToldByRdma)
 struct InC {
 	InC()
 	{
-		LaneEnd other("wd0", node_b);
-		LaneEnd here("wc0", node_a);
+		WireEnd other("wd0", node_b);
+		WireEnd here("wc0", node_a);
 		const uint32_t nobodys = 1;
 
 		device = pavo_device_open("wc0");

@@ -80,7 +80,7 @@ struct Both : Pair {
 	pavo::Rdma::Peer a_of_b;
 	std::map<uint32_t, int> arrived_a;
 	std::map<uint32_t, int> arrived_b;
-	/* Of what an end was told, by its tag. */
+	/* Notifications of an end, by tag. */
 	std::map<uint32_t, uint32_t> lengths;
 };
 

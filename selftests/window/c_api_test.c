@@ -44,7 +44,7 @@ static void on_arrival(void *context, uint16_t node, uint32_t window,
 	(void)window;
 	end->arrivals++;
 	end->tag = tag;
-	end->told = bytes;
+	end->notified = bytes;
 }
 
 static void on_striped_arrival(void *context, uint32_t tag, uint64_t bytes)
@@ -53,7 +53,7 @@ static void on_striped_arrival(void *context, uint32_t tag, uint64_t bytes)
 
 	end->arrivals++;
 	end->tag = tag;
-	end->told = bytes;
+	end->notified = bytes;
 }
 
 static void on_done(void *context, int error)
@@ -124,7 +124,8 @@ static void there_and_back(struct end *a, struct end *b)
 	pattern_fill(a->memory, SIZE, 1, 0);
 	must(!pavo_rdma_put(a->rdma, a->peer, &move, on_done, a), "put");
 	check(until(a, b, &a->ends, 1) && !a->error, "a put ends well");
-	check(until(a, b, &b->arrivals, 1) && b->tag == 77 && b->told == SIZE,
+	check(until(a, b, &b->arrivals, 1) && b->tag == 77 &&
+		      b->notified == SIZE,
 	      "and the other end hears of all of it, once");
 	check(pattern_verify(b->memory, SIZE, 1, 0) < 0, "every byte is there");
 	pattern_fill(b->memory, SIZE, 2, 0);
@@ -243,8 +244,8 @@ static struct pavo_rdma *open_hasty(struct pavo_window *window,
 	return rdma;
 }
 
-/* The end that asked, its request, and a seed for the feeder. */
-struct asked {
+/* The requester, its request, and a seed for the feeder. */
+struct requested {
 	uint32_t window;
 	unsigned int seed, calls, refused, wrong;
 };
@@ -266,24 +267,24 @@ static pavo_fill_call *who_asks(void *context, uint16_t node, uint32_t window,
 				uint32_t tag, uint64_t at, uint32_t bytes,
 				void **with)
 {
-	struct asked *asked = context;
+	struct requested *requested = context;
 
-	asked->calls++;
-	asked->wrong += node != 0 || window != asked->window || !bytes ||
-			at < FIRST || at + bytes > FIRST + SIZE ||
-			*with != context;
-	*with = &asked->seed;
+	requested->calls++;
+	requested->wrong += node != 0 || window != requested->window ||
+			    !bytes || at < FIRST || at + bytes > FIRST + SIZE ||
+			    *with != context;
+	*with = &requested->seed;
 	if (tag == MADE)
 		return make_of_seed;
-	asked->refused++;
+	requested->refused++;
 	return NULL;
 }
 
 /* A feeder knows the peer of its data, and may say no. */
 static void asked_for(struct end *a, struct end *b)
 {
-	struct asked asked = {.window = pavo_window_number(a->window),
-			      .seed = 9};
+	struct requested requested = {.window = pavo_window_number(a->window),
+				      .seed = 9};
 	struct pavo_move move = {
 		.local_pvo = pavo_mapping_pvo(a->mapping),
 		.remote_pvo = FIRST,
@@ -298,18 +299,18 @@ static void asked_for(struct end *a, struct end *b)
 	uint32_t lent;
 	int peer;
 
-	pavo_rdma_on_asked(b->rdma, who_asks, &asked);
+	pavo_rdma_on_asked(b->rdma, who_asks, &requested);
 	must(!pavo_rdma_get(a->rdma, a->peer, &move, on_done, a), "get");
 	check(until(a, b, &a->ends, before + 1) && !a->error &&
-		      asked.calls > 1 && !asked.wrong,
-	      "who makes data is told who asks, and for what");
-	check(pattern_verify(a->memory, SIZE, asked.seed, 0) < 0,
-	      "and by what it was told to be");
+		      requested.calls > 1 && !requested.wrong,
+	      "a feeder gets the requester and its request");
+	check(pattern_verify(a->memory, SIZE, requested.seed, 0) < 0,
+	      "and only by the data of the feeder");
 
 	must(!pavo_rdma_lend(b->rdma, &lent, 1), "pavo_rdma_lend");
 	peer = pavo_rdma_add(rdma, 1, pavo_window_number(b->window), &lent, 1);
 	must(peer >= 0, "pavo_rdma_add");
-	asked.window = pavo_window_number(window);
+	requested.window = pavo_window_number(window);
 	move.tag = REFUSED;
 	must(!pavo_rdma_get(rdma, peer, &move, on_done, a), "get");
 	while (pavo_rdma_pending(rdma) && time(NULL) < end) {
@@ -317,7 +318,7 @@ static void asked_for(struct end *a, struct end *b)
 		pavo_rdma_progress(b->rdma);
 	}
 	check(a->ends == before + 2 && a->error == -ETIMEDOUT &&
-		      asked.refused && !asked.wrong,
+		      requested.refused && !requested.wrong,
 	      "who says no gives nothing");
 	pavo_rdma_on_feed(b->rdma, make, b);
 	pavo_rdma_close(rdma);
@@ -385,7 +386,7 @@ static void events(struct end *a, struct end *b)
 		check(poll(&file, 1, 60000) == 1 &&
 			      pavo_handler_take(two) == 1 &&
 			      !pavo_handler_take(two),
-		      "who is ready is told of a message");
+		      "a ready handler is notified of a message");
 		check(until(a, b, &b->messages, before + 1) &&
 			      !pavo_handler_take(one),
 		      "who is not is not");
@@ -432,7 +433,7 @@ static void nobody_there(struct end *a, struct end *b)
 	check(a->ends == before + 1 && a->error == -ETIMEDOUT && !a->failed,
 	      "who does not answer is given up");
 	check(pavo_rdma_repeated(rdma) == 2 && pavo_rdma_due(rdma) == -1,
-	      "after as many attempts as were asked for");
+	      "after as many attempts as the options say");
 	/* 10, 20 and 20 ms. */
 	check(microseconds() - begun >= 50000, "each a longer one");
 	pavo_rdma_close(rdma);
@@ -540,7 +541,7 @@ static void by_lanes(struct end *a, struct end *b)
 	must(!pavo_striped_put(a->striped, &move, on_done, a), "put");
 	check(pavo_striped_due(a->striped) >= 0, "now something is");
 	check(until_striped(a, b, ended + 1) && b->arrivals == arrived + 1 &&
-		      b->tag == 78 && b->told == SIZE,
+		      b->tag == 78 && b->notified == SIZE,
 	      "a put by several lanes");
 	differs = pattern_verify(b->memory, SIZE, 4, 0);
 	pattern_fill(b->memory, SIZE, 5, 0);

@@ -29,7 +29,7 @@ struct end {
 	unsigned int messages, arrivals, ends, failed;
 	size_t taken;
 	uint32_t tag;
-	uint64_t told;
+	uint64_t notified;
 	int error;
 };
 

@@ -198,7 +198,7 @@ static void write_there(struct pair *pair, uint32_t here, uint32_t there)
 		      pair->done.tid == 1 && pair->done.tag == TAG &&
 		      pair->done.length == LENGTH && !pair->done.status &&
 		      pair->done.target == 1,
-	      "and its target is told of all of it");
+	      "and its target is notified of all of it");
 	for (i = LENGTH; i < SIZE; i++)
 		wrong += in[i] != 0xa5;
 	check(pattern_verify(in, LENGTH, 7, 0) < 0 && !wrong,

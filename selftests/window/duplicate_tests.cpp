@@ -74,7 +74,7 @@ TEST(Again, AnEndForWhichTheFifoHadNoRoom)
 	Scene scene;
 	Frame frame = scene.forged();
 	uint32_t messages = 0;
-	pavo::DoneFrame told{};
+	pavo::DoneFrame notified{};
 
 	ASSERT_EQ(scene.b.lmt()->recv_frames, slots);
 	Moved frames(scene.device_b, "rx_frames");
@@ -95,33 +95,33 @@ TEST(Again, AnEndForWhichTheFifoHadNoRoom)
 	EXPECT_EQ(done.by(), 0u);
 	auto take = [&](const Message &message) {
 		if (message.type == pavo::FrameType::rdma_done)
-			told = message.done();
+			notified = message.done();
 		else
 			messages++;
 	};
 	scene.b.receive(take);
 	EXPECT_EQ(messages, slots);
-	EXPECT_EQ(told.tid, 0u);
+	EXPECT_EQ(notified.tid, 0u);
 	scene.send(frame);
 	ASSERT_TRUE(eventually([&] {
 		scene.b.receive(take);
-		return told.tid;
+		return notified.tid;
 	}));
-	EXPECT_EQ(told.tid, scene.tid);
-	EXPECT_EQ(told.length, half_bytes);
+	EXPECT_EQ(notified.tid, scene.tid);
+	EXPECT_EQ(notified.length, half_bytes);
 	EXPECT_EQ(again.by(), 2u);
 	EXPECT_EQ(done.by(), 1u);
 	EXPECT_TRUE(scene.there.holds(9)) << "placed again";
 	EXPECT_TRUE(scene.honest());
 }
 
-/* A peer that asks again for what it has read is told so, and no byte is sent. */
+/* A peer that repeats a complete read is notified of that, and no byte is sent. */
 TEST(Again, AReadThatIsComplete)
 {
 	Ends ends;
 	auto request = ends.request(10, 5000, pavo::rdma_flag::tell_target);
 
-	ASSERT_EQ(ends.ask(false, request), pavo::FrameState::sent);
+	ASSERT_EQ(ends.post(false, request), pavo::FrameState::sent);
 	ASSERT_EQ(ended(ends.a).tid, 10u);
 	ends.here.fill(9);
 	Moved repeats(ends.device_a, "rdma_repeats"),
@@ -130,7 +130,7 @@ TEST(Again, AReadThatIsComplete)
 		request.tid = 10u + attempt;
 		request.attempts = attempt;
 		request.cookie = 7u + attempt;
-		ASSERT_EQ(ends.ask(false, request), pavo::FrameState::sent);
+		ASSERT_EQ(ends.post(false, request), pavo::FrameState::sent);
 		auto done = ended(ends.a);
 		EXPECT_EQ(done.tid, request.tid);
 		EXPECT_EQ(done.length, 5000u);
@@ -142,7 +142,7 @@ TEST(Again, AReadThatIsComplete)
 	/* One that is not the same, or a new one, is read. */
 	request.tid = 14;
 	request.attempts = 0;
-	ASSERT_EQ(ends.ask(false, request), pavo::FrameState::sent);
+	ASSERT_EQ(ends.post(false, request), pavo::FrameState::sent);
 	ASSERT_EQ(ended(ends.a).tid, 14u);
 	EXPECT_TRUE(std::ranges::equal(ends.here.memory.part(0, 5000),
 				       ends.there.memory.part(0, 5000)));
@@ -177,7 +177,7 @@ TEST(Again, TheSourceOfAReadThatWasNotTold)
 		if (ends.a.send({node_b, ends.b.number()}, {}).ok())
 			n++;
 	ASSERT_TRUE(eventually([&] { return frames.by() == slots; }));
-	ASSERT_EQ(ends.ask(false, request), pavo::FrameState::sent);
+	ASSERT_EQ(ends.post(false, request), pavo::FrameState::sent);
 	EXPECT_EQ(ended(ends.a).tid, 10u);
 	ASSERT_TRUE(eventually([&] { return full.by() == 1; }));
 	ends.b.receive([](const Message &message) {
@@ -187,7 +187,7 @@ TEST(Again, TheSourceOfAReadThatWasNotTold)
 	for (uint16_t attempt : {1, 2, 3}) {
 		request.tid = 10u + attempt;
 		request.attempts = attempt;
-		ASSERT_EQ(ends.ask(false, request), pavo::FrameState::sent);
+		ASSERT_EQ(ends.post(false, request), pavo::FrameState::sent);
 		EXPECT_EQ(ended(ends.a).tid, request.tid);
 		if (attempt == 1) {
 			auto done = ended(ends.b);
@@ -200,7 +200,7 @@ TEST(Again, TheSourceOfAReadThatWasNotTold)
 		EXPECT_TRUE(
 			eventually([&] { return late.by() == attempt - 1u; }));
 	}
-	EXPECT_TRUE(quiet(ends.b)) << "told twice";
+	EXPECT_TRUE(quiet(ends.b)) << "notified twice";
 	EXPECT_EQ(sent.by(), packets) << "read again";
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * event_tests.cpp - handlers that are told of a window's events, and when
+ * event_tests.cpp - handlers of a window's events, and when they are notified
  * (sources.md#windows-interrupt).
  */
 #include <gtest/gtest.h>
@@ -175,7 +175,7 @@ TEST_F(Handlers, WhoGoesLeavesItsEventToOthers)
 	EXPECT_EQ(pair.b.lmt()->event_kept, 0u);
 }
 
-/* That of the window's beginning is told of all of them. */
+/* The eventfd with which the window was opened gets all of them. */
 TEST_F(Handlers, TheWindowsOwnEventfdIsAlwaysReady)
 {
 	pavo::WindowOptions options = {
@@ -513,7 +513,7 @@ public:
 			/* It is under way. */
 			for (int n = 0; !look() && early_ && n < 100; n++)
 				;
-			/* Messages that came before it asked raise none. */
+			/* Messages that arrived before its request raise none. */
 			arm();
 			look();
 		}
@@ -552,7 +552,7 @@ private:
 
 		do {
 			if (poll(files.data(), files.size(), long_enough) < 1) {
-				ADD_FAILURE() << "no handler is told of more";
+				ADD_FAILURE() << "no handler gets more";
 				end();
 			}
 		} while (!over_ && !handler.take());

@@ -32,7 +32,7 @@ void replay(Wire &out, const std::vector<Frame> &frames)
 }
 
 /* End a hears that it is done. */
-bool told(Ends &ends, uint64_t tid)
+bool notified(Ends &ends, uint64_t tid)
 {
 	auto done = ended(ends.a);
 
@@ -44,9 +44,9 @@ TEST(Failover, PacketsOfBeforeARecoveryAreDroppedSilently)
 	Ends ends(failover_length);
 	Wire in("vb"), out("va");
 
-	ASSERT_EQ(ends.ask(true, ends.request(1, failover_length)),
+	ASSERT_EQ(ends.post(true, ends.request(1, failover_length)),
 		  pavo::FrameState::sent);
-	ASSERT_TRUE(told(ends, 1));
+	ASSERT_TRUE(notified(ends, 1));
 	auto frames = in.recorded();
 	ASSERT_EQ(frames.size(), (failover_length + 1379) / 1380);
 	ends.there.fill(3);
@@ -59,7 +59,7 @@ TEST(Failover, PacketsOfBeforeARecoveryAreDroppedSilently)
 	replay(out, frames);
 	ASSERT_TRUE(eventually([&] { return stale.by() == frames.size(); }));
 	/* Also if the sender has not noticed the recovery. */
-	ASSERT_EQ(ends.ask(true, ends.request(2, failover_length)),
+	ASSERT_EQ(ends.post(true, ends.request(2, failover_length)),
 		  pavo::FrameState::sent);
 	ASSERT_TRUE(
 		eventually([&] { return stale.by() == 2 * frames.size(); }));
@@ -74,9 +74,9 @@ TEST(Failover, PacketsOfBeforeARecoveryAreDroppedSilently)
 	must(ends.b.take_rcxts({&ends.rcxt_b, 1}));
 	EXPECT_NE(ends.rcxt_b >> PAVO_RCXT_INDEX_BITS,
 		  before >> PAVO_RCXT_INDEX_BITS);
-	ASSERT_EQ(ends.ask(true, ends.request(3, failover_length)),
+	ASSERT_EQ(ends.post(true, ends.request(3, failover_length)),
 		  pavo::FrameState::sent);
-	ASSERT_TRUE(told(ends, 3));
+	ASSERT_TRUE(notified(ends, 3));
 	EXPECT_TRUE(ends.there.holds(1));
 }
 
@@ -86,7 +86,7 @@ TEST(Failover, WhatIsUnderWayAtARecoveryEnds)
 	uint32_t old = ends.rcxt_a;
 
 	recover(ends.device_a);
-	EXPECT_EQ(ends.ask(true, ends.request(1, failover_length, 0)),
+	EXPECT_EQ(ends.post(true, ends.request(1, failover_length, 0)),
 		  pavo::FrameState::bad_rcxt);
 	EXPECT_EQ(ends.a.return_rcxts({&old, 1}), std::errc::invalid_argument);
 	EXPECT_EQ(ends.a.cancel({&old, 1}), std::errc::invalid_argument);
@@ -148,9 +148,9 @@ TEST(Failover, IsOrderedByTheRightWordOfTheAdministratorOnly)
 	EXPECT_TRUE(user.good());
 	EXPECT_EQ(ends.b.lmt()->recoveries, before);
 	EXPECT_EQ(ends.b.lmt()->rcxts_owned, 1u);
-	ASSERT_EQ(ends.ask(true, ends.request(1, failover_length)),
+	ASSERT_EQ(ends.post(true, ends.request(1, failover_length)),
 		  pavo::FrameState::sent);
-	EXPECT_TRUE(told(ends, 1));
+	EXPECT_TRUE(notified(ends, 1));
 	EXPECT_EQ(order(ends.device_b, "1\n"), 0);
 	EXPECT_EQ(ends.b.lmt()->recoveries, before + 1);
 	EXPECT_EQ(ends.b.lmt()->rcxts_owned, 0u);
@@ -314,9 +314,9 @@ TEST(Failover, LeavesPacketsBehind)
 	Wire in("vb");
 	std::ofstream file(left_behind);
 
-	ASSERT_EQ(ends.ask(true, ends.request(1, failover_length)),
+	ASSERT_EQ(ends.post(true, ends.request(1, failover_length)),
 		  pavo::FrameState::sent);
-	ASSERT_TRUE(told(ends, 1));
+	ASSERT_TRUE(notified(ends, 1));
 	file << ends.there.pvo() << ' ' << ends.b.number() << '\n';
 	for (const Frame &frame : in.recorded()) {
 		file << frame.size() << '\n';
@@ -357,7 +357,7 @@ TEST(Failover, OfALifeBeforeTheAdapterTakesNothing)
 	Moved refused(ends.device_b, "rx_drop_rdma_pvo");
 	auto request = ends.request(1, failover_length, 0);
 	request.remote_pvo = pvo;
-	ASSERT_EQ(ends.ask(true, request), pavo::FrameState::sent);
+	ASSERT_EQ(ends.post(true, request), pavo::FrameState::sent);
 	ASSERT_TRUE(eventually([&] { return refused.by() == 1; }));
 	EXPECT_TRUE(ends.there.holds(2));
 	EXPECT_EQ(ends.b.lmt()->state, pavo::WindowState::valid);

@@ -155,14 +155,14 @@ struct Waiting : Scene {
 	{
 		pavo::FrameState state = pavo::FrameState::empty;
 
-		asked = request(++tid, 100);
-		asked.local_rcxt = forged_b;
-		asked.remote_rcxt = forged_a + 5;
-		std::swap(asked.local_pvo, asked.remote_pvo);
-		asked.flags = write ? pavo::rdma_flag::tell_source :
-				      pavo::rdma_flag::tell_target;
+		requested = request(++tid, 100);
+		requested.local_rcxt = forged_b;
+		requested.remote_rcxt = forged_a + 5;
+		std::swap(requested.local_pvo, requested.remote_pvo);
+		requested.flags = write ? pavo::rdma_flag::tell_source :
+					  pavo::rdma_flag::tell_target;
 		EXPECT_TRUE(b.prepare_rdma(common::direction_of(write),
-					   {node_a, a.number()}, asked)
+					   {node_a, a.number()}, requested)
 				    .ok());
 		EXPECT_TRUE(b.start().ok());
 		eventually([&] { return b.sent({&state, 1}) == 1; });
@@ -176,10 +176,10 @@ struct Waiting : Scene {
 
 		frame[AT_OPCODE] = done;
 		resize(frame, AT_PAYLOAD, 0);
-		set_field(frame, AT_PEER_RCXT, 4, asked.remote_rcxt);
-		set_field(frame, AT_TID, 8, asked.tid);
-		set_field(frame, AT_TOTAL, 4, asked.length);
-		set_field(frame, AT_TAG, 4, asked.tag);
+		set_field(frame, AT_PEER_RCXT, 4, requested.remote_rcxt);
+		set_field(frame, AT_TID, 8, requested.tid);
+		set_field(frame, AT_TOTAL, 4, requested.length);
+		set_field(frame, AT_TAG, 4, requested.tag);
 		return frame;
 	}
 
@@ -193,7 +193,7 @@ struct Waiting : Scene {
 		EXPECT_TRUE(quiet(b));
 	}
 
-	pavo::RequestFrame asked;
+	pavo::RequestFrame requested;
 };
 
 const Forgery ends[] = {
@@ -243,7 +243,7 @@ TEST_P(ForgedEnd, EndsNothing)
 	/* It is still waited for. */
 	frame = scene.end();
 	scene.send(frame);
-	EXPECT_EQ(ended(scene.b).tid, scene.asked.tid);
+	EXPECT_EQ(ended(scene.b).tid, scene.requested.tid);
 	EXPECT_TRUE(scene.there.holds(2));
 	EXPECT_TRUE(scene.honest());
 }
@@ -261,20 +261,20 @@ TEST(ForgedEnds, TellWhatThisEndKnows)
 	set_field(frame, AT_FRAGMENT, 4, 0xffffffff);
 	set_field(frame, AT_PVO, 8, ~0ull);
 	scene.send(frame);
-	auto told = ended(scene.b);
-	EXPECT_EQ(told.tid, scene.asked.tid);
-	EXPECT_EQ(told.length, scene.asked.length);
-	EXPECT_EQ(told.tag, scene.asked.tag);
-	EXPECT_EQ(told.cookie, scene.asked.cookie);
-	EXPECT_EQ(told.status, pavo::PvoResult::ok);
-	EXPECT_EQ(told.target, 0);
+	auto notified = ended(scene.b);
+	EXPECT_EQ(notified.tid, scene.requested.tid);
+	EXPECT_EQ(notified.length, scene.requested.length);
+	EXPECT_EQ(notified.tag, scene.requested.tag);
+	EXPECT_EQ(notified.cookie, scene.requested.cookie);
+	EXPECT_EQ(notified.status, pavo::PvoResult::ok);
+	EXPECT_EQ(notified.target, 0);
 	for (int n = 0; n < 3; n++)
 		scene.refuses(frame, "rx_drop_tid");
 	EXPECT_TRUE(scene.honest());
 }
 
 /*
- * The requests of a read's later attempts were lost, not its data: the source is told by
+ * The requests of a read's later attempts were lost, not its data: the source is notified by
  * the end of any of them, and of no other operation.
  */
 TEST(ForgedEnds, OfALaterAttemptThanTheSourceHasHeardOf)
@@ -306,13 +306,13 @@ TEST(ForgedEnds, OfALaterAttemptThanTheSourceHasHeardOf)
 	set_field(frame, AT_TID, 8, tid + 3);
 	set_field(frame, AT_ATTEMPTS, 2, 3);
 	scene.send(frame);
-	auto told = ended(scene.b);
-	EXPECT_EQ(told.tid, tid);
-	EXPECT_EQ(told.status, pavo::PvoResult::ok);
-	EXPECT_EQ(told.target, 0);
+	auto notified = ended(scene.b);
+	EXPECT_EQ(notified.tid, tid);
+	EXPECT_EQ(notified.status, pavo::PvoResult::ok);
+	EXPECT_EQ(notified.target, 0);
 	scene.send(frame);
 	EXPECT_TRUE(eventually([&] { return late.by() == others + 1; }))
-		<< "it is told once";
+		<< "one notification";
 	EXPECT_TRUE(quiet(scene.b));
 	EXPECT_TRUE(scene.honest());
 }
@@ -327,15 +327,15 @@ TEST(ForgedEnds, OfAReadAreNotBelievedWithoutItsData)
 	EXPECT_TRUE(scene.there.holds(2));
 	frame[AT_STATUS] = PAVO_PVO_JOB;
 	scene.send(frame);
-	auto told = ended(scene.b);
-	EXPECT_EQ(told.tid, scene.asked.tid);
-	EXPECT_EQ(told.status, pavo::PvoResult::job);
-	EXPECT_EQ(told.target, 1);
+	auto notified = ended(scene.b);
+	EXPECT_EQ(notified.tid, scene.requested.tid);
+	EXPECT_EQ(notified.status, pavo::PvoResult::job);
+	EXPECT_EQ(notified.target, 1);
 	scene.refuses(frame, "rx_drop_tid");
 	/* Its data comes too late now. */
 	frame = scene.forged();
-	set_field(frame, AT_TID, 8, scene.asked.tid);
-	set_field(frame, AT_PEER_RCXT, 4, scene.asked.remote_rcxt);
+	set_field(frame, AT_TID, 8, scene.requested.tid);
+	set_field(frame, AT_PEER_RCXT, 4, scene.requested.remote_rcxt);
 	scene.refuses(frame, "rx_drop_tid");
 	EXPECT_TRUE(scene.there.holds(2));
 	EXPECT_TRUE(scene.honest());

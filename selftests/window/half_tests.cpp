@@ -102,7 +102,7 @@ TEST(Half, AWriteBecomesFrames)
 	uint32_t at = 0, fragment = 0;
 
 	request.remote_pvo = numbers;
-	ASSERT_EQ(ends.ask(true, request), pavo::FrameState::sent);
+	ASSERT_EQ(ends.post(true, request), pavo::FrameState::sent);
 	while (at < length) {
 		auto come = frames(ends.b, 1);
 
@@ -133,7 +133,7 @@ TEST(Half, AWriteBecomesFrames)
 	EXPECT_TRUE(quiet(ends.b));
 }
 
-/* Half-receive read: likewise at the end that asked. */
+/* Half-receive read: likewise at the requester. */
 TEST(Half, AReadBecomesFrames)
 {
 	constexpr uint32_t length = 4000;
@@ -144,7 +144,7 @@ TEST(Half, AReadBecomesFrames)
 	uint32_t at = 0;
 
 	request.local_pvo = numbers;
-	ASSERT_EQ(ends.ask(false, request), pavo::FrameState::sent);
+	ASSERT_EQ(ends.post(false, request), pavo::FrameState::sent);
 	while (at < length) {
 		auto come = frames(ends.a, 1);
 
@@ -194,7 +194,7 @@ TEST(Half, PiecesAreWritten)
 	EXPECT_TRUE(quiet(ends.b));
 }
 
-/* Half-send read: the process is asked, and its pieces go where the asker said. */
+/* Half-send read: the process gets the request, and its pieces go to the requester's memory. */
 TEST(Half, AReadAsksTheProcess)
 {
 	constexpr uint32_t total = 900;
@@ -205,32 +205,32 @@ TEST(Half, AReadAsksTheProcess)
 					    pavo::rdma_flag::from_fifo);
 
 	request.remote_pvo = numbers;
-	ASSERT_EQ(ends.ask(false, request), pavo::FrameState::sent);
+	ASSERT_EQ(ends.post(false, request), pavo::FrameState::sent);
 	auto come = frames(ends.b, 1);
 	ASSERT_EQ(come.size(), 1u);
 	ASSERT_EQ(come[0].type, pavo::FrameType::rdma_read);
 	ASSERT_EQ(come[0].payload.size(), sizeof(pavo_rdma_request));
-	pavo::RequestFrame asked = come[0].message().request();
-	EXPECT_EQ(asked.local_rcxt, ends.rcxt_b);
-	EXPECT_EQ(asked.remote_rcxt, ends.rcxt_a);
-	EXPECT_EQ(asked.tid, 4u);
-	EXPECT_EQ(asked.local_pvo, numbers);
-	EXPECT_EQ(asked.remote_pvo, ends.here.pvo());
-	EXPECT_EQ(asked.length, total);
-	EXPECT_EQ(asked.tag, request.tag);
-	EXPECT_EQ(asked.flags, request.flags);
-	EXPECT_EQ(asked.cookie, 0u);
+	pavo::RequestFrame requested = come[0].message().request();
+	EXPECT_EQ(requested.local_rcxt, ends.rcxt_b);
+	EXPECT_EQ(requested.remote_rcxt, ends.rcxt_a);
+	EXPECT_EQ(requested.tid, 4u);
+	EXPECT_EQ(requested.local_pvo, numbers);
+	EXPECT_EQ(requested.remote_pvo, ends.here.pvo());
+	EXPECT_EQ(requested.length, total);
+	EXPECT_EQ(requested.tag, request.tag);
+	EXPECT_EQ(requested.flags, request.flags);
+	EXPECT_EQ(requested.cookie, 0u);
 
 	auto bytes = pattern(44, total);
-	pavo::PieceFrame piece{.local_rcxt = asked.local_rcxt,
-			       .remote_rcxt = asked.remote_rcxt,
-			       .tid = asked.tid,
-			       .pvo = asked.remote_pvo,
+	pavo::PieceFrame piece{.local_rcxt = requested.local_rcxt,
+			       .remote_rcxt = requested.remote_rcxt,
+			       .tid = requested.tid,
+			       .pvo = requested.remote_pvo,
 			       .total = total,
 			       .fragment = 0,
-			       .tag = asked.tag,
+			       .tag = requested.tag,
 			       .attempts = 0,
-			       .flags = uint8_t(asked.flags &
+			       .flags = uint8_t(requested.flags &
 						~pavo::rdma_flag::from_fifo),
 			       .cookie = 0};
 	ASSERT_TRUE(ends.b.prepare_piece(
@@ -308,9 +308,9 @@ TEST(Half, WrongPieces)
 	EXPECT_EQ(ends.a.prepare_piece({node_b, ends.b.number()}, good, 2032,
 				       [](std::span<std::byte>) {}),
 		  std::errc::message_size);
-	/* Writes have no process to ask. */
-	EXPECT_EQ(ends.ask(true,
-			   ends.request(20, 10, pavo::rdma_flag::from_fifo)),
+	/* Writes need no process at the other end. */
+	EXPECT_EQ(ends.post(true,
+			    ends.request(20, 10, pavo::rdma_flag::from_fifo)),
 		  pavo::FrameState::bad_request);
 }
 
@@ -355,7 +355,7 @@ TEST(Half, AFullFifoForgetsNothing)
 	EXPECT_GT(both.rdma_a.repeated(), 0u);
 }
 
-/* When the target's process is told of the whole, all its pieces are there. */
+/* When the target's process is notified of the end, all pieces have arrived. */
 TEST(Half, ToldOfAllPiecesTogether)
 {
 	constexpr uint32_t length = 50'001;
@@ -557,8 +557,8 @@ TEST(Network, HalfOperationsOnce)
 		rdma->on_piece([&](const pavo::RdmaPiece &piece) {
 			all.at(piece.tag).take(both, piece);
 		});
-		rdma->on_feed([&](const pavo::RdmaAsked &asked) {
-			return all.at(asked.tag).filler();
+		rdma->on_feed([&](const pavo::RdmaAsked &requested) {
+			return all.at(requested.tag).filler();
 		});
 	}
 	for (Half &half : all) {

@@ -6,7 +6,7 @@
  * usage: pavo-halves ADAPTER SENDERS      the target
  *        pavo-halves ADAPTER ADDRESS      a sender; of others' parts it reads
  *
- * Rounds: the senders put; the target looks when all have told that they have; then the
+ * Rounds: the senders put; the target checks when all have reported that they did; then the
  * senders get the part of the next one of them.
  */
 #include <algorithm>
@@ -98,9 +98,9 @@ private:
 
 		if (arrival.tag != last + 1)
 			throw std::runtime_error(
-				"told of what was not sent, or twice");
+				"notified of what was not sent, or twice");
 		if (arrival.length != part)
-			throw std::runtime_error("told of another length");
+			throw std::runtime_error("notified of another length");
 		last = arrival.tag;
 	}
 

@@ -168,8 +168,8 @@ Role serve_messages, serve_events, send_messages;
 /* RDMA, with memory and FIFOs at either end; adapters recover in the middle. */
 Role serve_rdma, serve_rdma_and_recover, ask_for_rdma, ask_for_rdma_and_recover;
 
-/* Single attempts of RDMA: who is told of them, what is refused, what is cancelled. */
-Role serve_told, ask_told, suffer_violations, violate, serve_cancelled,
+/* Single attempts of RDMA: notifications, refusals, cancels. */
+Role serve_notify, request_notify, suffer_violations, violate, serve_cancelled,
 	cancel_in_the_middle;
 
 /* Packets that an adapter drops and counts: of what is over, at something, or not its own. */

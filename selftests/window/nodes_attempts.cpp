@@ -6,7 +6,7 @@
 
 namespace nodes {
 
-Asked::Asked(const Arguments &arguments, size_t bytes_of_each)
+Responder::Responder(const Arguments &arguments, size_t bytes_of_each)
 	: Server(arguments), bytes(bytes_of_each),
 	  memory(arguments.clients * bytes),
 	  mapping(pavo::Mapping::open(node.job, memory).value()),
@@ -16,43 +16,44 @@ Asked::Asked(const Arguments &arguments, size_t bytes_of_each)
 		meetings[i].exchange(Part{rcxts[i], mapping.pvo() + i * bytes});
 }
 
-Asker::Asker(const Arguments &arguments, size_t bytes)
+Requester::Requester(const Arguments &arguments, size_t bytes)
 	: Client(arguments), memory(bytes),
 	  mapping(pavo::Mapping::open(node.job, memory).value())
 {
 	Part part = meeting.exchange(Part{});
 
-	request.local_rcxt = contexts(asking(), 1)[0];
+	request.local_rcxt = contexts(own_window(), 1)[0];
 	request.remote_rcxt = part.rcxt;
 	request.local_pvo = mapping.pvo().value;
 	request.remote_pvo = part.memory.value;
 	request.length = uint32_t(bytes);
 }
 
-void Asker::attempt(bool write)
+void Requester::attempt(bool write)
 {
 	request.tid++;
-	pavo::FrameState state = ask(write);
+	pavo::FrameState state = post(write);
 
 	must(state == pavo::FrameState::sent ||
 		     state == pavo::FrameState::not_sent,
 	     "a request was refused");
 }
 
-pavo::FrameState Asker::ask(bool write)
+pavo::FrameState Requester::post(bool write)
 {
 	pavo::FrameState state = pavo::FrameState::empty;
 	std::span one(&state, 1);
 
-	must(asking().prepare_rdma(common::direction_of(write), {0, window},
-				   request),
+	must(own_window().prepare_rdma(common::direction_of(write), {0, window},
+				       request),
 	     "RDMA");
-	must(asking().start(), "start");
-	until("a frame to be sent", [&] { return asking().sent(one) == 1; });
+	must(own_window().start(), "start");
+	until("a frame to be sent",
+	      [&] { return own_window().sent(one) == 1; });
 	return state;
 }
 
-pavo::DoneFrame Asker::told(bool write)
+pavo::DoneFrame Requester::complete(bool write)
 {
 	pavo::DoneFrame answer{};
 
@@ -60,7 +61,7 @@ pavo::DoneFrame Asker::told(bool write)
 				pavo::rdma_flag::tell_target;
 	request.attempts = 0;
 	request.tag++;
-	until("to be told of an operation", [&] {
+	until("a notification of an operation", [&] {
 		attempt(write);
 		request.attempts++;
 		return soon([&] { return hear(answer); });
@@ -70,17 +71,17 @@ pavo::DoneFrame Asker::told(bool write)
 	return answer;
 }
 
-bool Asker::hear(pavo::DoneFrame &answer)
+bool Requester::hear(pavo::DoneFrame &answer)
 {
 	bool heard = false;
 
-	asking().receive([&](const pavo::Message &came) {
+	own_window().receive([&](const pavo::Message &came) {
 		must(came.type == pavo::FrameType::rdma_done,
-		     "told of what is no end of RDMA");
+		     "notified of something else than RDMA");
 		pavo::DoneFrame done = came.done();
 		if (done.tid != request.tid)
 			return;
-		must(done.tag == request.tag, "told of another operation");
+		must(done.tag == request.tag, "notified of another operation");
 		answer = done;
 		heard = true;
 	});

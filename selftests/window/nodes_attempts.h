@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * nodes_attempts.h - what tests share that make each attempt of RDMA themselves, without
+ * nodes_attempts.h - shared by tests that make each attempt of RDMA themselves, without
  * pavo::Rdma: only the test repeats what the network loses.
  */
 #ifndef PAVO_WINDOW_NODES_ATTEMPTS_H
@@ -10,28 +10,28 @@
 
 namespace nodes {
 
-/* How long an attempt is waited for, before another. */
+/* Time that an attempt may take before the next one. */
 constexpr auto patience = std::chrono::milliseconds(200);
 
-/* Until it is so, or an attempt was waited for. */
+/* Waits for the condition, at most for the time of an attempt. */
 template <class Condition> bool soon(Condition &&condition)
 {
 	return common::eventually(condition, patience);
 }
 
-/* Whose pattern memory has when nothing was written to it by RDMA. */
+/* The pattern of memory to which RDMA has written nothing. */
 constexpr uint32_t untouched = 200;
 
-/* A client's part of the server's memory, and by which context it is reached. */
+/* A client's part of the server's memory, and the rCxt for it. */
 struct Part {
 	uint32_t rcxt;
 	pavo::Pvo memory;
 };
 
-/* The end that is asked, with memory for each client. */
-struct Asked : Server {
+/* The end that answers requests, with memory for each client. */
+struct Responder : Server {
 	/* @bytes: of each */
-	Asked(const Arguments &arguments, size_t bytes);
+	Responder(const Arguments &arguments, size_t bytes);
 
 	size_t clients() const { return meetings.size(); }
 	/* Of client @i, from 0. */
@@ -46,20 +46,20 @@ struct Asked : Server {
 	std::vector<uint32_t> rcxts;
 };
 
-/* The end that asks, with as much memory. */
-struct Asker : Client {
-	Asker(const Arguments &arguments, size_t bytes);
+/* The end that makes requests, with as much memory. */
+struct Requester : Client {
+	Requester(const Arguments &arguments, size_t bytes);
 
-	pavo::Window &asking() { return node.window; }
+	pavo::Window &own_window() { return node.window; }
 	/*
 	 * One attempt, for which the request has a tid that was not used; returns when
 	 * the frame was sent, or nothing of it could be.
 	 */
 	void attempt(bool write);
 	/* The mark on the frame. */
-	pavo::FrameState ask(bool write);
-	/* How it ended: of one attempt after the other, one is answered. */
-	pavo::DoneFrame told(bool write);
+	pavo::FrameState post(bool write);
+	/* Repeats attempts until one is answered. Return: how the operation ended. */
+	pavo::DoneFrame complete(bool write);
 
 	std::vector<std::byte> memory;
 	pavo::Mapping mapping;
@@ -67,7 +67,7 @@ struct Asker : Client {
 	pavo::RequestFrame request{};
 
 private:
-	/* Of the last attempt; of others it may be told later. */
+	/* Takes the notification of the last attempt; those of others may follow. */
 	bool hear(pavo::DoneFrame &answer);
 };
 

@@ -137,7 +137,7 @@ private:
 		must_hold(asked_.part(i), client(i), number);
 	}
 
-	Asked asked_;
+	Responder asked_;
 	std::vector<Sink> sinks_;
 };
 
@@ -146,28 +146,28 @@ private:
 class CancelClient {
 public:
 	explicit CancelClient(const Arguments &arguments)
-		: asker_(arguments, cancel_length), sink_(asker_.memory)
+		: requester_(arguments, cancel_length), sink_(requester_.memory)
 	{
 	}
 
 	void round(uint32_t number)
 	{
-		asker_.request.tag = number;
+		requester_.request.tag = number;
 		if (is_put(number))
 			put(number);
 		else
 			get(number);
-		together(asker_.meeting);
+		together(requester_.meeting);
 		if (!is_put(number))
-			sink_.must_be_as_it_was(asker_.self(), number);
+			sink_.must_be_as_it_was(requester_.self(), number);
 	}
 
 	void finish()
 	{
 		must(sink_.cut() > 0, "no cancel came in the middle");
-		must(!asker_.asking().lmt()->recv_count,
-		     "told of what was cancelled, and not to be told");
-		together(asker_.meeting);
+		must(!requester_.own_window().lmt()->recv_count,
+		     "notified of a cancelled operation");
+		together(requester_.meeting);
 		printf("%u of %u gets were cut\n", sink_.cut(),
 		       cancel_rounds / 2);
 	}
@@ -175,28 +175,29 @@ public:
 private:
 	void cancel()
 	{
-		must(asker_.asking().cancel({&asker_.request.local_rcxt, 1}),
+		must(requester_.own_window().cancel(
+			     {&requester_.request.local_rcxt, 1}),
 		     "cancel");
 	}
 
 	void put(uint32_t number)
 	{
-		fill(asker_.memory, asker_.self(), number);
-		asker_.meeting.exchange('p');
-		asker_.attempt(true);
+		fill(requester_.memory, requester_.self(), number);
+		requester_.meeting.exchange('p');
+		requester_.attempt(true);
 		if (at_both(number))
 			cancel();
-		asker_.meeting.exchange('c');
+		requester_.meeting.exchange('c');
 	}
 
 	void get(uint32_t number)
 	{
 		sink_.clear();
-		asker_.meeting.exchange('g');
+		requester_.meeting.exchange('g');
 		until("bytes of a get", [&] { return begin_to_get(); });
 		cancel();
-		sink_.use_again(asker_.self(), number);
-		asker_.meeting.exchange('c');
+		sink_.use_again(requester_.self(), number);
+		requester_.meeting.exchange('c');
 	}
 
 	/*
@@ -205,19 +206,20 @@ private:
 	 */
 	bool begin_to_get()
 	{
-		asker_.attempt(false);
+		requester_.attempt(false);
 		if (common::eventually([&] { return sink_.begun(); },
 				       std::chrono::milliseconds(500)))
 			return true;
-		must(asker_.asking().return_rcxts(
-			     {&asker_.request.local_rcxt, 1}),
+		must(requester_.own_window().return_rcxts(
+			     {&requester_.request.local_rcxt, 1}),
 		     "return");
 		sink_.clear();
-		asker_.request.local_rcxt = contexts(asker_.asking(), 1)[0];
+		requester_.request.local_rcxt =
+			contexts(requester_.own_window(), 1)[0];
 		return false;
 	}
 
-	Asker asker_;
+	Requester requester_;
 	Sink sink_;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * nodes_rdma.cpp - exactly-once RDMA between machines, in all forms: memory or the FIFO at
- * either end. An end that is told that bytes are there uses their memory for something else at
+ * either end. An end that is notified that bytes are there uses their memory for something else at
  * once, and looks in the end whether anything was written to it after that. Adapters may
  * recover in the middle, at both ends.
  */
@@ -132,7 +132,7 @@ public:
 	void must_be_whole(uint32_t node, uint32_t tag)
 	{
 		must(count_[{node, tag}] == operations()[tag].length,
-		     "told of an end, and bytes are missing");
+		     "notified of an end, and bytes are missing");
 	}
 
 private:
@@ -191,8 +191,8 @@ public:
 		rdma_.on_piece([this](const RdmaPiece &piece) {
 			pieces_.take(piece.from.node, piece);
 		});
-		rdma_.on_feed([](const RdmaAsked &asked) {
-			return filler(asked.from.node, asked.tag);
+		rdma_.on_feed([](const RdmaAsked &requested) {
+			return filler(requested.from.node, requested.tag);
 		});
 		for (examples::Meeting &meeting : server_.meetings) {
 			prepare(meeting.other());
@@ -257,7 +257,7 @@ private:
 		uint32_t node = arrival.from.node, tag = arrival.tag;
 
 		must(operation.tell && arrived_.insert({node, tag}).second,
-		     "told of what was not to be told, or twice");
+		     "notified without a request for it, or twice");
 		if (operation.write && operation.to_fifo) {
 			pieces_.must_be_whole(node, tag);
 		} else if (operation.write) {
@@ -329,7 +329,8 @@ public:
 			recoveries_.look(ended_, 10);
 			return !rdma_.pending();
 		});
-		must(ended_ == operations().size(), "an end was not told");
+		must(ended_ == operations().size(),
+		     "a notification is missing");
 		must(recoveries_.over(), "a recovery did not take place");
 		must_be_in_order();
 		together(client_.meeting);

@@ -27,11 +27,11 @@ constexpr size_t at_checksum = 40;
 class Keeper {
 public:
 	explicit Keeper(const Arguments &arguments)
-		: asked(arguments, rules_length),
+		: responder(arguments, rules_length),
 		  adapter_(arguments.adapters[0])
 	{
-		fill(asked.memory, untouched, 0);
-		asked.together();
+		fill(responder.memory, untouched, 0);
+		responder.together();
 	}
 
 	/*
@@ -43,29 +43,29 @@ public:
 	{
 		uint64_t before = counter(adapter_, name);
 
-		asked.meetings[i].exchange('g');
+		responder.meetings[i].exchange('g');
 		until(name, [&] { return counter(adapter_, name) != before; });
-		asked.meetings[i].exchange('c');
+		responder.meetings[i].exchange('c');
 		look();
-		asked.meetings[i].exchange('l');
+		responder.meetings[i].exchange('l');
 	}
 
 	/* The memory has the bytes that client @i wrote last when it was allowed to. */
 	void must_have(size_t i, uint32_t number)
 	{
-		must_hold(asked.part(i), uint32_t(i + 1), number);
+		must_hold(responder.part(i), uint32_t(i + 1), number);
 	}
 
 	void must_live()
 	{
-		pavo::Lmt lmt = asked.node.window.lmt().value();
+		pavo::Lmt lmt = responder.node.window.lmt().value();
 
 		must(lmt.state == pavo::WindowState::valid,
 		     "a window died of what others do");
-		must(!lmt.recv_count, "told of what was dropped");
+		must(!lmt.recv_count, "notified of dropped packets");
 	}
 
-	Asked asked;
+	Responder responder;
 
 private:
 	std::string adapter_;
@@ -75,31 +75,32 @@ private:
 class Breaker {
 public:
 	explicit Breaker(const Arguments &arguments)
-		: asker(arguments, rules_length)
+		: requester(arguments, rules_length)
 	{
-		asker.request.tid = first_tid;
-		together(asker.meeting);
+		requester.request.tid = first_tid;
+		together(requester.meeting);
 	}
 
 	/* As one may: the memory is there, and is this number's. */
 	void write_well(uint32_t number)
 	{
-		fill(asker.memory, asker.self(), number);
-		must(asker.told(true).status == pavo::PvoResult::ok,
+		fill(requester.memory, requester.self(), number);
+		must(requester.complete(true).status == pavo::PvoResult::ok,
 		     "a good write");
 	}
 
 	/* Once and again, until the other end has counted it. */
 	void until_dropped(const std::function<void()> &once)
 	{
-		asker.meeting.exchange('g');
+		requester.meeting.exchange('g');
 		until("to be dropped", [&] {
 			once();
-			return soon([&] { return asker.meeting.anything(); });
+			return soon(
+				[&] { return requester.meeting.anything(); });
 		});
-		asker.meeting.exchange('c');
+		requester.meeting.exchange('c');
 		/* It has looked. */
-		asker.meeting.exchange('l');
+		requester.meeting.exchange('l');
 	}
 
 	/*
@@ -108,47 +109,48 @@ public:
 	 */
 	void by_another(uint32_t remote, uint64_t tid, bool write)
 	{
-		pavo::RequestFrame good = asker.request;
+		pavo::RequestFrame good = requester.request;
 
-		fill(asker.memory, untouched, 1);
-		asker.request.local_rcxt = contexts(asker.asking(), 1)[0];
-		asker.request.remote_rcxt = remote;
-		asker.request.tid = tid;
-		until_dropped([&] { asker.attempt(write); });
-		give_back(asker.request.local_rcxt);
-		must_hold(asker.memory, untouched, 1);
-		asker.request = good;
+		fill(requester.memory, untouched, 1);
+		requester.request.local_rcxt =
+			contexts(requester.own_window(), 1)[0];
+		requester.request.remote_rcxt = remote;
+		requester.request.tid = tid;
+		until_dropped([&] { requester.attempt(write); });
+		give_back(requester.request.local_rcxt);
+		must_hold(requester.memory, untouched, 1);
+		requester.request = good;
 	}
 
 	/* Two reads at once by one context there: it is at the first. */
 	void two_at_once()
 	{
-		auto here = contexts(asker.asking(), 2);
-		pavo::RequestFrame request = asker.request;
+		auto here = contexts(requester.own_window(), 2);
+		pavo::RequestFrame request = requester.request;
 
 		until_dropped([&] {
 			for (uint32_t rcxt : here) {
 				request.local_rcxt = rcxt;
 				request.tid++;
-				must(asker.asking().prepare_rdma(
+				must(requester.own_window().prepare_rdma(
 					     pavo::Direction::read,
-					     {0, asker.window}, request),
+					     {0, requester.window}, request),
 				     "a read");
 			}
-			must(asker.asking().start(), "start");
+			must(requester.own_window().start(), "start");
 			wait_sent(here.size());
 		});
 		for (uint32_t rcxt : here)
 			give_back(rcxt);
-		asker.request.tid = request.tid;
+		requester.request.tid = request.tid;
 	}
 
-	Asker asker;
+	Requester requester;
 
 private:
 	void give_back(uint32_t rcxt)
 	{
-		must(asker.asking().return_rcxts({&rcxt, 1}), "return");
+		must(requester.own_window().return_rcxts({&rcxt, 1}), "return");
 	}
 
 	void wait_sent(size_t frames)
@@ -156,7 +158,7 @@ private:
 		pavo::FrameState state;
 
 		until("frames to be sent", [&] {
-			frames -= asker.asking().sent({&state, 1});
+			frames -= requester.own_window().sent({&state, 1});
 			return !frames;
 		});
 	}
@@ -167,35 +169,35 @@ private:
 void keep_rules(const Arguments &arguments)
 {
 	Keeper keeper(arguments);
-	Asked &asked = keeper.asked;
+	Responder &responder = keeper.responder;
 	pavo::Window another =
-		pavo::Window::open(asked.node.job,
-				   {.gid_index = asked.node.address.index})
+		pavo::Window::open(responder.node.job,
+				   {.gid_index = responder.node.address.index})
 			.value();
 	std::vector<uint32_t> foreign = contexts(another, 1);
 
-	for (size_t i = 0; i < asked.clients(); i++) {
-		asked.meetings[i].exchange(foreign[0]);
+	for (size_t i = 0; i < responder.clients(); i++) {
+		responder.meetings[i].exchange(foreign[0]);
 		for (const char *why :
 		     {"rx_drop_tid", "rx_drop_tid", "rx_drop_rcxt_busy",
 		      "rx_drop_rcxt", "rx_drop_rcxt"})
 			keeper.watch(i, why, [&] { keeper.must_have(i, 1); });
 		/* And what it may do is done. */
-		asked.meetings[i].exchange('w');
+		responder.meetings[i].exchange('w');
 		keeper.must_have(i, 2);
 	}
 	keeper.must_live();
-	asked.together();
+	responder.together();
 }
 
 void break_rules(const Arguments &arguments)
 {
 	Breaker breaker(arguments);
-	Asker &asker = breaker.asker;
+	Requester &requester = breaker.requester;
 
 	breaker.write_well(1);
-	uint32_t foreign = asker.meeting.exchange(uint32_t(0));
-	uint32_t good = asker.request.remote_rcxt;
+	uint32_t foreign = requester.meeting.exchange(uint32_t(0));
+	uint32_t good = requester.request.remote_rcxt;
 
 	breaker.by_another(good, 1, true);
 	breaker.by_another(good, 1, false);
@@ -204,64 +206,64 @@ void break_rules(const Arguments &arguments)
 	breaker.by_another(good ^ 1u << PAVO_RCXT_INDEX_BITS, first_tid, true);
 	breaker.by_another(foreign, first_tid, true);
 	breaker.write_well(2);
-	asker.meeting.exchange('w');
-	together(asker.meeting);
+	requester.meeting.exchange('w');
+	together(requester.meeting);
 }
 
 void recover_from_the_past(const Arguments &arguments)
 {
 	Keeper keeper(arguments);
-	Asked &asked = keeper.asked;
-	pavo::Window &window = asked.node.window;
+	Responder &responder = keeper.responder;
+	pavo::Window &window = responder.node.window;
 
 	/* All have written, and have recorded it. */
-	asked.together();
-	for (size_t i = 0; i < asked.clients(); i++)
+	responder.together();
+	for (size_t i = 0; i < responder.clients(); i++)
 		keeper.must_have(i, 1);
 	recover(arguments.adapters[0]);
 	must(!window.lmt()->rcxts_owned, "contexts are left by a recovery");
-	fill(asked.memory, untouched, 2);
-	asked.together();
-	for (size_t i = 0; i < asked.clients(); i++) {
+	fill(responder.memory, untouched, 2);
+	responder.together();
+	for (size_t i = 0; i < responder.clients(); i++) {
 		/* The past; and who has not noticed. */
 		for (int n = 0; n < 2; n++)
 			keeper.watch(i, "rx_drop_rcxt", [&] {
-				must_hold(asked.memory, untouched, 2);
+				must_hold(responder.memory, untouched, 2);
 			});
 	}
 	keeper.must_live();
-	asked.rcxts = contexts(window, asked.clients());
-	for (size_t i = 0; i < asked.clients(); i++) {
-		asked.meetings[i].exchange(asked.rcxts[i]);
-		asked.meetings[i].exchange('w');
+	responder.rcxts = contexts(window, responder.clients());
+	for (size_t i = 0; i < responder.clients(); i++) {
+		responder.meetings[i].exchange(responder.rcxts[i]);
+		responder.meetings[i].exchange('w');
 		keeper.must_have(i, 3);
 	}
-	asked.together();
+	responder.together();
 }
 
 void replay_the_past(const Arguments &arguments)
 {
 	Wire wire(arguments.interface.c_str(), Wire::Way::OUT);
 	Breaker breaker(arguments);
-	Asker &asker = breaker.asker;
+	Requester &requester = breaker.requester;
 
 	breaker.write_well(1);
 	std::vector<Frame> past = wire.recorded();
 	must(past.size() >= rules_length / 1500, "too little was recorded");
 	for (Frame &frame : past)
 		windows::set_field(frame, at_checksum, 2, 0);
-	together(asker.meeting);
-	together(asker.meeting);
+	together(requester.meeting);
+	together(requester.meeting);
 	breaker.until_dropped([&] {
 		for (const Frame &frame : past)
 			wire.send(frame);
 	});
-	fill(asker.memory, asker.self(), 3);
-	breaker.until_dropped([&] { asker.attempt(true); });
-	asker.request.remote_rcxt = asker.meeting.exchange(uint32_t(0));
+	fill(requester.memory, requester.self(), 3);
+	breaker.until_dropped([&] { requester.attempt(true); });
+	requester.request.remote_rcxt = requester.meeting.exchange(uint32_t(0));
 	breaker.write_well(3);
-	asker.meeting.exchange('w');
-	together(asker.meeting);
+	requester.meeting.exchange('w');
+	together(requester.meeting);
 }
 
 } // namespace nodes

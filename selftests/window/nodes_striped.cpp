@@ -134,7 +134,7 @@ void serve(const Arguments &arguments, bool lost)
 	for (auto &end : ends) {
 		uint32_t node = end->meeting.other();
 
-		must(end->arrived == 1, "told of a message not once");
+		must(end->arrived == 1, "not notified once of a message");
 		must_hold(end->memory, node, 1);
 		must(end->striped.lane(0).living &&
 			     end->striped.lane(1).living != lost,
@@ -144,7 +144,7 @@ void serve(const Arguments &arguments, bool lost)
 	visitors.together();
 	serve_all(visitors, ends);
 	for (auto &end : ends) {
-		must(end->arrived == 2, "told of a message not once");
+		must(end->arrived == 2, "not notified once of a message");
 		must_hold(end->memory, returned + end->meeting.other(), 2);
 	}
 	visitors.together();

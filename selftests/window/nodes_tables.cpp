@@ -115,53 +115,55 @@ Rcxts in_order(Window &window, const std::vector<uint32_t> &all)
 
 void serve_tables(const Arguments &arguments)
 {
-	Asked asked(arguments, used * table_part);
-	size_t owned = asked.clients();
+	Responder responder(arguments, used * table_part);
+	size_t owned = responder.clients();
 
-	fill(asked.memory, untouched, 0);
-	for (size_t i = 0; i < asked.clients(); i++) {
+	fill(responder.memory, untouched, 0);
+	for (size_t i = 0; i < responder.clients(); i++) {
 		Rcxts rcxts;
 
-		must(asked.node.window.take_rcxts(rcxts), "contexts");
+		must(responder.node.window.take_rcxts(rcxts), "contexts");
 		owned += used;
-		asked.meetings[i].exchange(rcxts);
+		responder.meetings[i].exchange(rcxts);
 	}
-	must_have(asked.node, 0, owned);
-	asked.together();
-	for (size_t i = 0; i < asked.clients(); i++)
-		talk(asked.node, asked.meetings[i], asked.windows[i]);
-	asked.together();
-	for (size_t i = 0; i < asked.clients(); i++)
-		must_hold(asked.part(i), uint32_t(i + 1), 0);
-	must_have(asked.node, 0, owned);
+	must_have(responder.node, 0, owned);
+	responder.together();
+	for (size_t i = 0; i < responder.clients(); i++)
+		talk(responder.node, responder.meetings[i],
+		     responder.windows[i]);
+	responder.together();
+	for (size_t i = 0; i < responder.clients(); i++)
+		must_hold(responder.part(i), uint32_t(i + 1), 0);
+	must_have(responder.node, 0, owned);
 }
 
 void ask_tables(const Arguments &arguments)
 {
-	Asker asker(arguments, used * table_part);
-	const uint64_t here = asker.request.local_pvo;
-	const uint64_t there = asker.request.remote_pvo;
-	uint16_t self = uint16_t(asker.self());
-	Rcxts theirs = asker.meeting.exchange(Rcxts{});
+	Requester requester(arguments, used * table_part);
+	const uint64_t here = requester.request.local_pvo;
+	const uint64_t there = requester.request.remote_pvo;
+	uint16_t self = uint16_t(requester.self());
+	Rcxts theirs = requester.meeting.exchange(Rcxts{});
 
-	fill(asker.memory, asker.self(), 0);
-	must_have(asker.node, self, 1);
-	together(asker.meeting);
-	talk(asker.node, asker.meeting, asker.window);
-	std::vector<uint32_t> all = take_all(asker.asking());
-	must_have(asker.node, self, 1 + all.size());
-	Rcxts mine = in_order(asker.asking(), all);
-	asker.request.length = table_part;
+	fill(requester.memory, requester.self(), 0);
+	must_have(requester.node, self, 1);
+	together(requester.meeting);
+	talk(requester.node, requester.meeting, requester.window);
+	std::vector<uint32_t> all = take_all(requester.own_window());
+	must_have(requester.node, self, 1 + all.size());
+	Rcxts mine = in_order(requester.own_window(), all);
+	requester.request.length = table_part;
 	for (size_t n = 0; n < used; n++) {
-		asker.request.local_rcxt = mine[n];
-		asker.request.remote_rcxt = theirs[n];
-		asker.request.local_pvo = here + n * table_part;
-		asker.request.remote_pvo = there + n * table_part;
-		must(asker.told(true).status == pavo::PvoResult::ok, "a write");
+		requester.request.local_rcxt = mine[n];
+		requester.request.remote_rcxt = theirs[n];
+		requester.request.local_pvo = here + n * table_part;
+		requester.request.remote_pvo = there + n * table_part;
+		must(requester.complete(true).status == pavo::PvoResult::ok,
+		     "a write");
 	}
-	must(asker.asking().return_rcxts(all), "return");
-	must_have(asker.node, self, 1);
-	together(asker.meeting);
+	must(requester.own_window().return_rcxts(all), "return");
+	must_have(requester.node, self, 1);
+	together(requester.meeting);
 }
 
 } // namespace nodes

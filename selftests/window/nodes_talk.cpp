@@ -2,7 +2,7 @@
 /*
  * nodes_talk.cpp - messages between machines, each answered. An end that misses the answer
  * says a lost message again, so every message comes at least once. The one that serves looks
- * for them, or looks when one of its handlers is told to.
+ * for them, or polls when one of its handlers is notified.
  */
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -203,7 +203,7 @@ struct Threshold {
 	uint32_t n;
 	bool early;
 
-	void ask(Window &window) const
+	void set(Window &window) const
 	{
 		must(early ? window.recv_threshold_early(n) :
 			     window.recv_threshold(n),
@@ -211,7 +211,7 @@ struct Threshold {
 	}
 	/*
 	 * So many slots are in use by then. An early one may be of a frame that was
-	 * under way when it was asked for; with one CPU that is one.
+	 * being written at the request; with one CPU that is one.
 	 */
 	uint32_t least() const { return early ? n - 1 : n; }
 };
@@ -223,8 +223,8 @@ void one_event(Listener &listener, Handlers &handlers, Threshold threshold)
 	uint32_t before = window.lmt()->recv_count;
 	uint32_t received = window.received();
 
-	threshold.ask(window);
-	/* Messages that came before it was asked for raise none. */
+	threshold.set(window);
+	/* Messages that arrived before the request raise none. */
 	listener.serve();
 	handlers.wait();
 	must(window.lmt()->recv_count - before >= threshold.least(),
@@ -242,8 +242,8 @@ void no_event(Listener &listener, Handlers &handlers)
 	Window &window = listener.window();
 
 	for (bool early : {false, true}) {
-		Threshold{40, early}.ask(window);
-		Threshold{0, early}.ask(window);
+		Threshold{40, early}.set(window);
+		Threshold{0, early}.set(window);
 		uint64_t taken = listener.taken();
 		until("more messages", [&] {
 			listener.serve();
@@ -288,7 +288,7 @@ class Speaker {
 public:
 	explicit Speaker(const Arguments &arguments) : client_(arguments) {}
 
-	/* Until it was told that it is enough, and all was answered. */
+	/* Until the client has enough, and all was answered. */
 	void run()
 	{
 		until("answers", [this] {

@@ -195,28 +195,28 @@ TEST_P(RcxtOwner, GoesOnFeedingIt)
 /* Between a read and its answer, which the process at the other end gives. */
 TEST_P(RcxtOwner, GoesOnReadingByIt)
 {
-	pavo::RequestFrame asked{};
+	pavo::RequestFrame requested{};
 
-	ASSERT_EQ(ends.ask(false,
-			   ends.request(5, some,
-					pavo::rdma_flag::tell_target |
-						pavo::rdma_flag::from_fifo)),
+	ASSERT_EQ(ends.post(false,
+			    ends.request(5, some,
+					 pavo::rdma_flag::tell_target |
+						 pavo::rdma_flag::from_fifo)),
 		  pavo::FrameState::sent);
 	ASSERT_TRUE(eventually([&] {
 		return ends.b.receive([&](const Message &message) {
 			EXPECT_EQ(message.type, pavo::FrameType::rdma_read);
-			asked = message.request();
+			requested = message.request();
 		});
 	}));
 	is_refused(5);
 	send_piece(ends.b, node_a, ends.a.number(),
-		   {.local_rcxt = asked.local_rcxt,
-		    .remote_rcxt = asked.remote_rcxt,
-		    .tid = asked.tid,
-		    .pvo = asked.remote_pvo,
+		   {.local_rcxt = requested.local_rcxt,
+		    .remote_rcxt = requested.remote_rcxt,
+		    .tid = requested.tid,
+		    .pvo = requested.remote_pvo,
 		    .total = some,
 		    .fragment = 0,
-		    .tag = asked.tag,
+		    .tag = requested.tag,
 		    .attempts = 0,
 		    .flags = pavo::rdma_flag::tell_target,
 		    .cookie = 0},
@@ -233,7 +233,7 @@ TEST_P(RcxtOwner, BeginsWhenItLikes)
 	is_refused(1);
 	EXPECT_TRUE(ends.there.holds(2));
 	EXPECT_TRUE(quiet(ends.b));
-	ASSERT_EQ(ends.ask(true, ends.request(1, 1 << 18)),
+	ASSERT_EQ(ends.post(true, ends.request(1, 1 << 18)),
 		  pavo::FrameState::sent);
 	EXPECT_EQ(ended(ends.a).tid, 1u);
 	EXPECT_TRUE(ends.there.holds(1));
@@ -265,11 +265,11 @@ TEST_P(RcxtOwner, GoesOnAtAnyMoment)
 
 		(write ? ends.here : ends.there).fill(20 + done);
 		EXPECT_EQ(
-			ends.ask(write,
-				 ends.request(
-					 tid, 1 << 18,
-					 write ? pavo::rdma_flag::tell_source :
-						 pavo::rdma_flag::tell_target)),
+			ends.post(write,
+				  ends.request(
+					  tid, 1 << 18,
+					  write ? pavo::rdma_flag::tell_source :
+						  pavo::rdma_flag::tell_target)),
 			pavo::FrameState::sent);
 		EXPECT_EQ(ended(ends.a).tid, tid);
 		EXPECT_TRUE((write ? ends.there : ends.here).holds(20 + done));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * rcxt_tests.cpp - contexts: one that is at something takes nothing else, and a pool that
- * is empty. Tests that need a slow interface are in room_tests.cpp.
+ * is empty. Tests that need a slow interface are in full_queue_tests.cpp.
  */
 #include <gtest/gtest.h>
 
@@ -43,7 +43,7 @@ TEST(Busy, AContextThatHasSomethingToSend)
 						request)
 				    .ok());
 	};
-	Moved asked(ends.device_b, "rx_drop_rcxt_busy");
+	Moved requested(ends.device_b, "rx_drop_rcxt_busy");
 
 	put(true, write);
 	put(true, ends.request(2, 100));
@@ -70,10 +70,11 @@ TEST(Busy, AContextThatHasSomethingToSend)
 	EXPECT_TRUE(std::ranges::equal(ends.here.memory.part(0, 100'000),
 				       ends.there.memory.part(0, 100'000)));
 	EXPECT_TRUE(ends.there.holds(2, 100'000, (1 << 20) - 100'000));
-	EXPECT_EQ(asked.by(), 0u) << "no peer was asked for anything";
+	EXPECT_EQ(requested.by(), 0u) << "no peer got a request";
 	EXPECT_TRUE(quiet(ends.a));
 	/* The tids that were refused are as good as new. */
-	EXPECT_EQ(ends.ask(true, ends.request(2, 100)), pavo::FrameState::sent);
+	EXPECT_EQ(ends.post(true, ends.request(2, 100)),
+		  pavo::FrameState::sent);
 	EXPECT_EQ(ended(ends.a).tid, 2u);
 }
 
@@ -100,12 +101,12 @@ TEST(Busy, AReadOfOneThatTakesData)
 		stale(ends.device_b, "rx_drop_tid"),
 		given(ends.device_b, "tx_rdma_packets");
 	auto read = ends.request(4, 100, pavo::rdma_flag::tell_target);
-	EXPECT_EQ(ends.ask(false, read), pavo::FrameState::sent);
+	EXPECT_EQ(ends.post(false, read), pavo::FrameState::sent);
 	EXPECT_TRUE(eventually([&] { return stale.by() == 1; }))
 		<< "an older one is that first";
 	for (uint64_t n = 1; n <= 3; n++) {
 		read.tid = 5 + n;
-		EXPECT_EQ(ends.ask(false, read), pavo::FrameState::sent);
+		EXPECT_EQ(ends.post(false, read), pavo::FrameState::sent);
 		ASSERT_TRUE(eventually([&] { return busy.by() == n; }));
 	}
 	EXPECT_EQ(given.by(), 0u);
@@ -115,7 +116,7 @@ TEST(Busy, AReadOfOneThatTakesData)
 	/* As soon as it is at nothing it is given. */
 	ASSERT_TRUE(ends.b.cancel({&ends.rcxt_b, 1}).ok());
 	read.tid = 9;
-	EXPECT_EQ(ends.ask(false, read), pavo::FrameState::sent);
+	EXPECT_EQ(ends.post(false, read), pavo::FrameState::sent);
 	EXPECT_EQ(ended(ends.a).tid, 9u);
 	EXPECT_TRUE(std::ranges::equal(ends.here.memory.part(0, 100),
 				       ends.there.memory.part(0, 100)));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* rdma_tests.cpp - RDMA between windows: data, who is told, tids, what is refused. */
+/* rdma_tests.cpp - RDMA between windows: data, notifications, tids, refusals. */
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ TEST_P(RdmaOver, WritesOfEveryLength)
 		auto request = ends.request(++tid, length);
 		request.local_pvo += 3;
 		request.remote_pvo += 5;
-		ASSERT_EQ(ends.ask(true, request), pavo::FrameState::sent);
+		ASSERT_EQ(ends.post(true, request), pavo::FrameState::sent);
 		auto done = ended(ends.a);
 		ASSERT_EQ(done.tid, tid);
 		EXPECT_EQ(done.rcxt, ends.rcxt_a);
@@ -69,7 +69,7 @@ TEST_P(RdmaOver, ReadsOfEveryLength)
 					    pavo::rdma_flag::tell_target);
 		request.local_pvo += 9;
 		request.remote_pvo += 2;
-		ASSERT_EQ(ends.ask(false, request), pavo::FrameState::sent);
+		ASSERT_EQ(ends.post(false, request), pavo::FrameState::sent);
 		auto done = ended(ends.a);
 		ASSERT_EQ(done.tid, tid);
 		EXPECT_EQ(done.cookie, request.cookie);
@@ -103,7 +103,7 @@ TEST(Rdma, WhoIsTold)
 			Moved complete(write ? ends.device_b : ends.device_a,
 				       "rdma_done");
 
-			ASSERT_EQ(ends.ask(write, request),
+			ASSERT_EQ(ends.post(write, request),
 				  pavo::FrameState::sent);
 			if (flags & pavo::rdma_flag::tell_target) {
 				auto done = ended(target);
@@ -129,13 +129,14 @@ TEST(Tid, LowerAndEqualOnesAreStale)
 {
 	Ends ends;
 
-	ASSERT_EQ(ends.ask(true, ends.request(7, 100)), pavo::FrameState::sent);
+	ASSERT_EQ(ends.post(true, ends.request(7, 100)),
+		  pavo::FrameState::sent);
 	ASSERT_EQ(ended(ends.a).tid, 7u);
-	EXPECT_EQ(ends.ask(true, ends.request(7, 100)),
+	EXPECT_EQ(ends.post(true, ends.request(7, 100)),
 		  pavo::FrameState::stale);
-	EXPECT_EQ(ends.ask(true, ends.request(6, 100)),
+	EXPECT_EQ(ends.post(true, ends.request(6, 100)),
 		  pavo::FrameState::stale);
-	EXPECT_EQ(ends.ask(false, ends.request(7, 100)),
+	EXPECT_EQ(ends.post(false, ends.request(7, 100)),
 		  pavo::FrameState::stale);
 	/* The other end has one of its own, which packets must exceed. */
 	uint32_t fresh;
@@ -144,14 +145,14 @@ TEST(Tid, LowerAndEqualOnesAreStale)
 	request.local_rcxt = fresh;
 	ends.there.fill(3);
 	Moved stale(ends.device_b, "rx_drop_tid");
-	ASSERT_EQ(ends.ask(true, request), pavo::FrameState::sent);
+	ASSERT_EQ(ends.post(true, request), pavo::FrameState::sent);
 	ASSERT_TRUE(eventually([&] { return stale.by() == 1; }));
 	EXPECT_TRUE(ends.there.holds(3, 0, 100));
 	request.tid = 6;
-	ASSERT_EQ(ends.ask(false, request), pavo::FrameState::sent);
+	ASSERT_EQ(ends.post(false, request), pavo::FrameState::sent);
 	ASSERT_TRUE(eventually([&] { return stale.by() == 2; }));
 	request.tid = 8;
-	ASSERT_EQ(ends.ask(true, request), pavo::FrameState::sent);
+	ASSERT_EQ(ends.post(true, request), pavo::FrameState::sent);
 	EXPECT_EQ(ended(ends.a).tid, 8u);
 	EXPECT_TRUE(quiet(ends.a));
 }
@@ -162,7 +163,7 @@ TEST(Tid, AnotherAttemptOfWhatIsCompleteIsAnsweredOnly)
 	Ends ends;
 	auto request = ends.request(10, 5000, both);
 
-	ASSERT_EQ(ends.ask(true, request), pavo::FrameState::sent);
+	ASSERT_EQ(ends.post(true, request), pavo::FrameState::sent);
 	ASSERT_EQ(ended(ends.a).tid, 10u);
 	ASSERT_EQ(ended(ends.b).tid, 10u);
 	ends.there.fill(9);
@@ -170,7 +171,7 @@ TEST(Tid, AnotherAttemptOfWhatIsCompleteIsAnsweredOnly)
 	for (uint16_t attempt : {1, 2, 3}) {
 		request.tid = 10u + attempt;
 		request.attempts = attempt;
-		ASSERT_EQ(ends.ask(true, request), pavo::FrameState::sent);
+		ASSERT_EQ(ends.post(true, request), pavo::FrameState::sent);
 		ASSERT_EQ(ended(ends.a).tid, request.tid);
 	}
 	EXPECT_EQ(repeats.by(), 3u);
@@ -179,7 +180,7 @@ TEST(Tid, AnotherAttemptOfWhatIsCompleteIsAnsweredOnly)
 	/* A new operation is placed. */
 	request.tid = 14;
 	request.attempts = 0;
-	ASSERT_EQ(ends.ask(true, request), pavo::FrameState::sent);
+	ASSERT_EQ(ends.post(true, request), pavo::FrameState::sent);
 	ASSERT_EQ(ended(ends.a).tid, 14u);
 	EXPECT_FALSE(ends.there.holds(9, 0, 5000));
 }
@@ -194,7 +195,7 @@ TEST(Rcxt, OnlyTheWindowsOwn)
 	for (uint32_t wrong : {ends.rcxt_a ^ 0x80000000u, ends.rcxt_a + 1,
 			       0xffffffffu, ends.rcxt_a ^ 0x000fffffu}) {
 		request.local_rcxt = wrong;
-		EXPECT_EQ(ends.ask(true, request), pavo::FrameState::bad_rcxt);
+		EXPECT_EQ(ends.post(true, request), pavo::FrameState::bad_rcxt);
 	}
 	request = ends.request(1, 100);
 	ends.there.fill(4);
@@ -203,7 +204,7 @@ TEST(Rcxt, OnlyTheWindowsOwn)
 	     {ends.rcxt_b ^ 0x80000000u, ends.rcxt_b + 1, 0xffffffffu}) {
 		request.remote_rcxt = wrong;
 		request.tid = ++sent;
-		EXPECT_EQ(ends.ask(true, request), pavo::FrameState::sent);
+		EXPECT_EQ(ends.post(true, request), pavo::FrameState::sent);
 	}
 	ASSERT_TRUE(eventually([&] { return foreign.by() == sent; }));
 	EXPECT_TRUE(ends.there.holds(4, 0, 100));
@@ -280,7 +281,7 @@ TEST(Cancel, EndsIt)
 		  std::errc::invalid_argument);
 	EXPECT_EQ(ends.a.lmt()->rcxts, 0u);
 	/* And both go on. */
-	ASSERT_EQ(ends.ask(true, ends.request(++tid, 1 << 20)),
+	ASSERT_EQ(ends.post(true, ends.request(++tid, 1 << 20)),
 		  pavo::FrameState::sent);
 	EXPECT_EQ(ended(ends.a).tid, tid);
 }
@@ -315,7 +316,7 @@ struct Mirrored {
 
 /*
  * The process answers losses with another attempt of a higher tid. Each operation comes in
- * once, whole, and both ends hear of it; packets overtake each other all the time. A late
+ * once, whole, and both ends hear of it; packets overtake each other all the time. A delayed
  * packet changes nothing: each has its part of the memory, whose owner writes to it when
  * the operation is over, and which is looked at until it is another's, twenty later.
  */
@@ -345,7 +346,7 @@ TEST(Network, RdmaDoesNotCareForOrder)
 			ASSERT_LT(attempt, 1000);
 			request.tid = ++tid;
 			request.attempts = attempt;
-			auto state = ends.ask(write, request);
+			auto state = ends.post(write, request);
 			ASSERT_TRUE(state == pavo::FrameState::sent ||
 				    state == pavo::FrameState::not_sent)
 				<< uint32_t(state);
@@ -433,23 +434,24 @@ TEST(Closing, UnderRdma)
 	}
 }
 
-/* Memory that is not mapped, at the end that asks: the window is dead. */
+/* Memory that is not mapped, at the requester: the window is dead. */
 TEST(Violation, AtHomeItEndsTheWindow)
 {
 	Ends ends;
 	auto request = ends.request(1, 100);
 
 	request.local_pvo ^= uint64_t(1) << 60;
-	EXPECT_EQ(ends.ask(true, request), pavo::FrameState::bad_pvo);
+	EXPECT_EQ(ends.post(true, request), pavo::FrameState::bad_pvo);
 	EXPECT_EQ(ends.a.lmt()->state, pavo::WindowState::dead);
 	EXPECT_EQ(ends.a.lmt()->fatal_rcxt, ends.rcxt_a);
-	EXPECT_EQ(ends.ask(true, ends.request(2, 100)), pavo::FrameState::dead);
+	EXPECT_EQ(ends.post(true, ends.request(2, 100)),
+		  pavo::FrameState::dead);
 	Moved dropped(ends.device_a, "rx_drop_window");
 	ASSERT_TRUE(ends.b.send({node_a, ends.a.number()}, {}).ok());
 	EXPECT_TRUE(eventually([&] { return dropped.by() == 1; }));
 }
 
-/* At the other end nothing is touched and the one that asked is told. */
+/* At the other end no memory is accessed, and the requester is notified. */
 TEST(Violation, AbroadItIsTold)
 {
 	Ends ends;
@@ -463,7 +465,7 @@ TEST(Violation, AbroadItIsTold)
 		Moved refused(ends.device_b, "rx_drop_rdma_pvo");
 
 		request.remote_pvo ^= uint64_t(1) << 60;
-		ASSERT_EQ(ends.ask(write, request), pavo::FrameState::sent);
+		ASSERT_EQ(ends.post(write, request), pavo::FrameState::sent);
 		auto done = ended(ends.a);
 		EXPECT_EQ(done.tid, tid);
 		EXPECT_EQ(done.status, pavo::PvoResult::key);
@@ -473,11 +475,11 @@ TEST(Violation, AbroadItIsTold)
 	ends.there.fill(5);
 	auto request = ends.request(++tid, 100);
 	request.remote_pvo += (1 << 20) - 50;
-	ASSERT_EQ(ends.ask(true, request), pavo::FrameState::sent);
+	ASSERT_EQ(ends.post(true, request), pavo::FrameState::sent);
 	EXPECT_NE(ended(ends.a).status, pavo::PvoResult::ok);
 	EXPECT_TRUE(ends.there.holds(5, 0, 1 << 20));
 	/* Both go on. */
-	ASSERT_EQ(ends.ask(true, ends.request(++tid, 100)),
+	ASSERT_EQ(ends.post(true, ends.request(++tid, 100)),
 		  pavo::FrameState::sent);
 	EXPECT_EQ(ended(ends.a).status, pavo::PvoResult::ok);
 }
@@ -489,7 +491,7 @@ TEST(Rdma, DISABLED_FifteenForARecord)
 	uint64_t tid = 1ull << 40;
 	auto record = [&](bool write, pavo::RequestFrame request) {
 		request.tid = ++tid;
-		ASSERT_EQ(ends.ask(write, request), pavo::FrameState::sent);
+		ASSERT_EQ(ends.post(write, request), pavo::FrameState::sent);
 		ASSERT_EQ(ended(ends.a).tid, tid);
 	};
 	auto request = ends.request(0, 3001, both);
@@ -514,7 +516,7 @@ TEST(Request, WrongOnesAreRefused)
 	auto request = ends.request(1, 100);
 
 	request.flags = 0x10;
-	EXPECT_EQ(ends.ask(true, request), pavo::FrameState::bad_request);
+	EXPECT_EQ(ends.post(true, request), pavo::FrameState::bad_request);
 	request = ends.request(1, 100);
 	pavo::FrameState state;
 	/* The library writes 0 to what is reserved; it is changed in the frame. */

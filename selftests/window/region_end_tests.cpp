@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * region_end_tests.cpp - operations that run over the end of a region, in tables of each
- * page size: at home the window is dead, abroad the packet is dropped and that is told
+ * page size: at home the window is dead, abroad the packet is dropped and that is notified
  * (sources.md#windows-protection). The bytes before the packet that
  * crosses the end are moved, none of that packet is.
  */
@@ -110,7 +110,7 @@ TEST_P(RegionEnd, AWriteToItIsDroppedThereAndTold)
 	Moved placed(ends.device_b, "rx_rdma_packets");
 
 	request.remote_pvo = pages->pvo_before_end(before_end);
-	ASSERT_EQ(ends.ask(true, request), pavo::FrameState::sent);
+	ASSERT_EQ(ends.post(true, request), pavo::FrameState::sent);
 	auto done = ended(ends.a);
 	EXPECT_EQ(done.tid, 1u);
 	EXPECT_EQ(done.status, pavo::PvoResult::key);
@@ -122,7 +122,7 @@ TEST_P(RegionEnd, AWriteToItIsDroppedThereAndTold)
 	/* Up to the end it is good, and both go on. */
 	request = ends.request(2, before_end);
 	request.remote_pvo = pages->pvo_before_end(before_end);
-	ASSERT_EQ(ends.ask(true, request), pavo::FrameState::sent);
+	ASSERT_EQ(ends.post(true, request), pavo::FrameState::sent);
 	EXPECT_EQ(ended(ends.a).status, pavo::PvoResult::ok);
 	EXPECT_TRUE(std::ranges::equal(
 		ends.here.memory.part(0, before_end),
@@ -139,7 +139,7 @@ TEST_P(RegionEnd, AReadOfItEndsThereAndIsTold)
 	Moved placed(ends.device_a, "rx_rdma_packets");
 
 	request.remote_pvo = pages->pvo_before_end(before_end);
-	ASSERT_EQ(ends.ask(false, request), pavo::FrameState::sent);
+	ASSERT_EQ(ends.post(false, request), pavo::FrameState::sent);
 	auto done = ended(ends.a);
 	EXPECT_EQ(done.tid, 1u);
 	EXPECT_EQ(done.status, pavo::PvoResult::key);
@@ -159,7 +159,7 @@ TEST_P(RegionEnd, AWriteFromItEndsTheWindow)
 	Moved sent(ends.device_a, "tx_rdma_packets");
 
 	request.local_pvo = pages->pvo_before_end(before_end);
-	EXPECT_EQ(ends.ask(true, request), pavo::FrameState::bad_pvo);
+	EXPECT_EQ(ends.post(true, request), pavo::FrameState::bad_pvo);
 	EXPECT_EQ(ends.a.lmt()->state, pavo::WindowState::dead);
 	EXPECT_EQ(ends.a.lmt()->fatal_rcxt, ends.rcxt_a);
 	EXPECT_EQ(sent.by(), 2u);
@@ -172,14 +172,14 @@ TEST_P(RegionEnd, AWriteFromItEndsTheWindow)
 	EXPECT_EQ(ends.b.lmt()->state, pavo::WindowState::valid);
 }
 
-/* Of a read that is seen before anything is asked for. */
+/* Of a read that is noticed before anything is requested. */
 TEST_P(RegionEnd, AReadBehindItEndsTheWindow)
 {
 	auto request = ends.request(1, length, pavo::rdma_flag::tell_target);
 	Moved sent(ends.device_b, "tx_rdma_packets");
 
 	request.local_pvo = pages->pvo_before_end(before_end);
-	EXPECT_EQ(ends.ask(false, request), pavo::FrameState::bad_pvo);
+	EXPECT_EQ(ends.post(false, request), pavo::FrameState::bad_pvo);
 	EXPECT_EQ(ends.a.lmt()->state, pavo::WindowState::dead);
 	EXPECT_EQ(ends.a.lmt()->fatal_rcxt, ends.rcxt_a);
 	EXPECT_TRUE(quiet(ends.a));

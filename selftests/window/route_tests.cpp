@@ -130,14 +130,14 @@ TEST(Routes, DataTakesEveryPort)
 {
 	constexpr size_t packets = route_memory / 1380;
 
-	for (uint16_t asked : {1, 4, 16, 0}) {
+	for (uint16_t requested : {1, 4, 16, 0}) {
 		RouteEnds ends;
 		Wire wire("vb");
-		size_t ports = asked ? asked : 4;
+		size_t ports = requested ? requested : 4;
 
 		must(ends.a.set_node(node_b, ends.address_b.gid,
-				     {.ports = asked}));
-		ends.move(true, asked);
+				     {.ports = requested}));
+		ends.move(true, requested);
 		auto frames = wire.recorded();
 		auto seen = counts(frames, AT_PORT, 2);
 		EXPECT_GE(frames.size(), packets);

@@ -51,7 +51,7 @@ Frame of_today(const Ends &ends, Frame frame, uint64_t tid)
 	set_field(frame, AT_RCXT, 4, ends.rcxt_b);
 	set_field(frame, AT_PEER_RCXT, 4, ends.rcxt_a);
 	set_field(frame, AT_TID, 8, tid);
-	seal(frame);
+	fix_checksums(frame);
 	return frame;
 }
 
@@ -112,10 +112,10 @@ TEST(Failover, OfALifeBeforeTheAdapterSendsNothing)
 	ASSERT_NO_FATAL_FAILURE(expect_only_the_key_differs(now));
 	Moved sent(now.device_a, "tx_rdma_packets");
 	request.local_pvo = now.before.pvo;
-	EXPECT_EQ(now.ask(true, request), pavo::FrameState::bad_pvo);
+	EXPECT_EQ(now.post(true, request), pavo::FrameState::bad_pvo);
 	EXPECT_EQ(now.a.lmt()->state, pavo::WindowState::dead);
 	EXPECT_EQ(now.a.lmt()->fatal_rcxt, now.rcxt_a);
-	EXPECT_EQ(now.ask(true, now.request(2, stale_length)),
+	EXPECT_EQ(now.post(true, now.request(2, stale_length)),
 		  pavo::FrameState::dead);
 	EXPECT_EQ(sent.by(), 0u);
 	EXPECT_TRUE(now.there.holds(2));

@@ -15,7 +15,7 @@
 #include <pavo/striped.hpp>
 
 #include "../common/slow_kernel.h"
-#include "lane.h"
+#include "second_wire.h"
 #include "striped_engine.hpp"
 
 using namespace windows;
@@ -77,13 +77,13 @@ struct NodeMemory : world::Memory {
 /* Two nodes, two lanes. */
 struct Two {
 	explicit Two(const StripedOptions &options = hasty())
-		: ends_a{LaneEnd("wa0", node_a), LaneEnd("wc0", node_a)},
-		  ends_b{LaneEnd("wb0", node_b), LaneEnd("wd0", node_b)},
+		: ends_a{WireEnd("wa0", node_a), WireEnd("wc0", node_a)},
+		  ends_b{WireEnd("wb0", node_b), WireEnd("wd0", node_b)},
 		  memory_a(ends_a[0].job, ends_a[1].job),
 		  memory_b(ends_b[0].job, ends_b[1].job), a(options), b(options)
 	{
 		for (size_t i = 0; i < 2; i++) {
-			LaneEnd &end_a = ends_a[i], &end_b = ends_b[i];
+			WireEnd &end_a = ends_a[i], &end_b = ends_b[i];
 			std::vector<uint32_t> lent_a(4), lent_b(4);
 
 			must(a.add(*end_a.window, lent_a));
@@ -153,8 +153,8 @@ struct Two {
 		EXPECT_TRUE(memory_b.holds(number));
 	}
 
-	std::array<LaneEnd, 2> ends_a;
-	std::array<LaneEnd, 2> ends_b;
+	std::array<WireEnd, 2> ends_a;
+	std::array<WireEnd, 2> ends_b;
 	/* By which b knows that words of a lane are of now. */
 	std::array<uint32_t, 2> tokens_b{};
 	NodeMemory memory_a;
@@ -178,7 +178,7 @@ struct Striping : testing::Test {
 	void all_has_come(const char *adapter_a = "wc0",
 			  const char *adapter_b = "wd0")
 	{
-		LaneEnd from(adapter_a, node_a), to(adapter_b, node_b);
+		WireEnd from(adapter_a, node_a), to(adapter_b, node_b);
 		int seen = 0;
 
 		must(from.window->set_node(node_b, to.address.gid));
@@ -383,10 +383,10 @@ TEST_F(Striping, AdaptersRecoverInTheMiddle)
 			return two.a.lane(0).chunks + two.a.lane(1).chunks;
 		};
 		auto recover_at = [&](uint64_t n,
-				      std::array<LaneEnd, 2> &ends) {
+				      std::array<WireEnd, 2> &ends) {
 			ASSERT_TRUE(two.until([&] { return chunks() >= n; }));
 			ASSERT_LT(chunks(), all / 2);
-			for (LaneEnd &end : ends)
+			for (WireEnd &end : ends)
 				recover(end.device);
 		};
 
@@ -402,7 +402,7 @@ TEST_F(Striping, AdaptersRecoverInTheMiddle)
 			for (size_t i = 0; i < 2; i++)
 				EXPECT_TRUE(end->lane(i).living) << i;
 		for (auto *ends : {&two.ends_a, &two.ends_b})
-			for (LaneEnd &end : *ends)
+			for (WireEnd &end : *ends)
 				EXPECT_EQ(end.window->lmt()->rcxts_owned, 8u)
 					<< end.device.name();
 		/* Nothing is under way that would come later. */
@@ -472,7 +472,7 @@ TEST_F(Striping, NoLaneIsLeft)
 TEST_F(Striping, RefusesWhatCannotBe)
 {
 	Two two;
-	LaneEnd end("wa0", node_a);
+	WireEnd end("wa0", node_a);
 	Striped other;
 
 	std::array<uint32_t, 2> lent;
@@ -515,7 +515,7 @@ TEST_F(Striping, RefusesWhatCannotBe)
 TEST_F(Striping, WordsOfStrangersAreNotHeard)
 {
 	Two two;
-	LaneEnd stranger("wc0", node_a);
+	WireEnd stranger("wc0", node_a);
 	const auto word = pavo::StripedWord{.what = pavo::StripedWord::close,
 					    .lane = 1,
 					    .token = two.tokens_b[1]}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * room_tests.cpp - an interface that takes less than there is to be sent: guest.sh gives
- * the first adapter's a queue of a few packets, and nothing is lost but by that.
+ * full_queue_tests.cpp - an interface whose queue is full: guest.sh gives the first adapter's
+ * interface a queue of a few packets, and only the full queue loses packets.
  */
 #include <gtest/gtest.h>
 
@@ -41,7 +41,7 @@ TEST(Congested, AWriteWaitsAndLosesNothing)
 	Moved refused(ends.device_a, "tx_drop_congested");
 	Moved placed(ends.device_b, "rx_rdma_packets");
 
-	ASSERT_EQ(ends.ask(true, ends.request(1, room_length)),
+	ASSERT_EQ(ends.post(true, ends.request(1, room_length)),
 		  pavo::FrameState::sent);
 	comes_in_whole(ends, ends.a, refused, placed);
 }
@@ -123,7 +123,7 @@ void start(pavo::Window &window, bool write, uint16_t node, uint32_t to,
 	ASSERT_TRUE(window.start().ok());
 }
 
-/* Of whatever end: the sender is not asked, given data or given back. */
+/* Of whatever end: the sender is neither sent a request nor data. */
 TEST(Congested, AContextThatSendsIsBusy)
 {
 	Ends ends(long_length);
@@ -233,7 +233,7 @@ TEST(Congested, AnEndThatComesBeforeAllIsSentAgain)
 	Ends ends(room_length);
 	auto request = ends.request(1, room_length);
 
-	ASSERT_EQ(ends.ask(true, request), pavo::FrameState::sent);
+	ASSERT_EQ(ends.post(true, request), pavo::FrameState::sent);
 	ASSERT_EQ(ended(ends.a).tid, 1u);
 	ends.there.fill(9);
 	Moved repeats(ends.device_b, "rdma_repeats"),
@@ -261,7 +261,8 @@ TEST(Congested, AnEndOfBeforeEndsNothing)
 	Ends ends(2 * room_length);
 	Wire at_a("va"), from_b("vb");
 
-	ASSERT_EQ(ends.ask(true, ends.request(1, 100)), pavo::FrameState::sent);
+	ASSERT_EQ(ends.post(true, ends.request(1, 100)),
+		  pavo::FrameState::sent);
 	ASSERT_EQ(ended(ends.a).tid, 1u);
 	auto before = at_a.recorded(0xc3);
 	ASSERT_EQ(before.size(), 1u);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * turn_tests.cpp - who sends, and how much at a time: the quantum, seen by the order in
- * which packets arrive, the number of transmit workers, and the work manager
+ * quantum_tests.cpp - the order in which windows send, and how much at a time: the quantum,
+ * observed by the order in which packets arrive, the number of transmit workers, and the work manager
  * (sources.md#windows-send).
  */
 #include <gtest/gtest.h>
@@ -214,7 +214,7 @@ TEST(Workers, LeaveAWindowToWhoHasIt)
 	std::atomic<bool> over = false;
 	std::thread writer([&] {
 		for (uint64_t tid = 1; !over; tid++) {
-			ASSERT_EQ(ends.ask(true, ends.request(tid, length)),
+			ASSERT_EQ(ends.post(true, ends.request(tid, length)),
 				  pavo::FrameState::sent);
 			ASSERT_EQ(ended(ends.a).tid, tid);
 		}
@@ -355,7 +355,7 @@ TEST(Workers, AreNotHeldByCallersThatStandStill)
 		}
 	});
 	OneCpu here(0);
-	uint32_t asked = 0, late = 0;
+	uint32_t requested = 0, late = 0;
 
 	EXPECT_TRUE(eventually([&] {
 		pavo::FrameState state = pavo::FrameState::empty;
@@ -368,18 +368,18 @@ TEST(Workers, AreNotHeldByCallersThatStandStill)
 
 		/* All of it while they stood still? */
 		if (still && before == stops) {
-			asked++;
+			requested++;
 			late += !sent;
 		}
 		EXPECT_TRUE(sent || eventually([&] {
 				    return one_sent(pair.a, state);
 			    }));
-		return asked >= enough;
+		return requested >= enough;
 	}));
 	over = true;
 	for (std::thread &thread : threads)
 		thread.join();
-	EXPECT_EQ(late, 0u) << "of " << asked;
+	EXPECT_EQ(late, 0u) << "of " << requested;
 }
 
 } // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * nodes_told.cpp - what machines are told of RDMA between them: of its end, source, target,
- * both or none; and that it was refused, or why a window is dead.
+ * nodes_notify.cpp - notifications of RDMA between machines: of its end at the source, the
+ * target, both or none; of a refusal; and of the reason why a window is dead.
  */
 #include <algorithm>
 #include <cstdio>
@@ -17,8 +17,8 @@ namespace nodes {
 namespace {
 
 /* Several packets, the last of them odd. */
-constexpr size_t told_length = 20'007;
-/* ----------------------------------------------------------- who is told */
+constexpr size_t notify_length = 20'007;
+/* --------------------------------------------------------- notifications */
 
 /* All choices: writes, then reads; its number is its tag and its pattern. */
 struct Choice {
@@ -34,14 +34,14 @@ constexpr Choice choice(uint32_t tag)
 }
 
 /*
- * One end of the operations of a client: its memory, and what its window is told. Attempts
+ * One end of the operations of a client: its memory, and its notifications. Attempts
  * that were one too many end as well, perhaps when the next operation has begun. Only who is
  * written to hears of each operation once: it knows its attempts from each other.
  */
-class ToldEnd {
+class NotifiedEnd {
 public:
 	/* @asks: it is the client's. */
-	ToldEnd(std::span<std::byte> memory, uint32_t client, bool asks)
+	NotifiedEnd(std::span<std::byte> memory, uint32_t client, bool asks)
 		: memory_(memory), client_(client), asks_(asks)
 	{
 	}
@@ -60,13 +60,14 @@ public:
 
 		must(came.type == pavo::FrameType::rdma_done && tag <= tag_ &&
 			     is_told(tag) && done.target == !is_source(tag),
-		     "told of what was not to be told");
+		     "notified without a request for it");
 		must(done.status == pavo::PvoResult::ok &&
-			     done.length == told_length,
-		     "told of something else");
-		must(tids_.insert(done.tid).second, "told twice of an attempt");
+			     done.length == notify_length,
+		     "notified of something else");
+		must(tids_.insert(done.tid).second,
+		     "notified twice of an attempt");
 		must((tag == tag_ && !heard_) || asks_ || is_source(tag),
-		     "told twice of an operation");
+		     "notified twice of an operation");
 		if (tag < tag_)
 			return;
 		heard_ = true;
@@ -76,7 +77,7 @@ public:
 	bool over() const
 	{
 		return (heard_ || !is_told(tag_)) &&
-		       first_wrong(memory_, client_, tag_) == told_length;
+		       first_wrong(memory_, client_, tag_) == notify_length;
 	}
 
 private:
@@ -105,12 +106,12 @@ private:
 /* The server of one operation of each client. */
 class Round {
 public:
-	Round(Asked &asked, std::vector<ToldEnd> &ends)
-		: asked_(asked), ends_(ends), over_(ends.size())
+	Round(Responder &responder, std::vector<NotifiedEnd> &ends)
+		: asked_(responder), ends_(ends), over_(ends.size())
 	{
 	}
 
-	/* Until those who have asked once more are served, or have to ask again. */
+	/* Until those that have repeated a request are served, or have to repeat it. */
 	bool attempt()
 	{
 		bool all = true;
@@ -119,7 +120,7 @@ public:
 			asked_.node.window.receive([&](const Message &came) {
 				ends_.at(came.from.node - 1u).take(came);
 			});
-			return std::ranges::all_of(ends_, &ToldEnd::over);
+			return std::ranges::all_of(ends_, &NotifiedEnd::over);
 		});
 		for (size_t i = 0; i < ends_.size(); i++) {
 			if (over_[i])
@@ -132,56 +133,56 @@ public:
 	}
 
 private:
-	Asked &asked_;
-	std::vector<ToldEnd> &ends_;
+	Responder &asked_;
+	std::vector<NotifiedEnd> &ends_;
 	/* At both ends. */
 	std::vector<bool> over_;
 };
 
 } // namespace
 
-void serve_told(const Arguments &arguments)
+void serve_notify(const Arguments &arguments)
 {
-	Asked asked(arguments, told_length);
-	std::vector<ToldEnd> ends;
+	Responder responder(arguments, notify_length);
+	std::vector<NotifiedEnd> ends;
 
-	for (size_t i = 0; i < asked.clients(); i++)
-		ends.emplace_back(asked.part(i), uint32_t(i + 1), false);
+	for (size_t i = 0; i < responder.clients(); i++)
+		ends.emplace_back(responder.part(i), uint32_t(i + 1), false);
 	for (uint32_t tag = 0; tag < choices; tag++) {
-		for (ToldEnd &end : ends)
+		for (NotifiedEnd &end : ends)
 			end.begin(tag);
-		asked.together();
-		Round round(asked, ends);
+		responder.together();
+		Round round(responder, ends);
 		until("an operation of each", [&] { return round.attempt(); });
 	}
 }
 
-void ask_told(const Arguments &arguments)
+void request_notify(const Arguments &arguments)
 {
-	Asker asker(arguments, told_length);
-	ToldEnd end(asker.memory, asker.self(), true);
+	Requester requester(arguments, notify_length);
+	NotifiedEnd end(requester.memory, requester.self(), true);
 	uint64_t attempts = 0;
 
 	for (uint32_t tag = 0; tag < choices; tag++) {
 		bool write = choice(tag).write, over = false;
 
-		asker.request.tag = tag;
-		asker.request.flags = uint8_t(choice(tag).flags);
-		asker.request.attempts = 0;
+		requester.request.tag = tag;
+		requester.request.flags = uint8_t(choice(tag).flags);
+		requester.request.attempts = 0;
 		end.begin(tag);
-		together(asker.meeting);
+		together(requester.meeting);
 		while (!over) {
-			asker.attempt(write);
-			asker.request.attempts++;
+			requester.attempt(write);
+			requester.request.attempts++;
 			attempts++;
 			bool here = soon([&] {
-				asker.asking().receive(
+				requester.own_window().receive(
 					[&](const Message &came) {
 						end.take(came);
 					});
 				return end.over();
 			});
-			over = asker.meeting.exchange(here) && here;
+			over = requester.meeting.exchange(here) && here;
 		}
 	}
 	printf("%llu attempts of %u operations\n",
@@ -196,59 +197,63 @@ namespace {
 class Violator {
 public:
 	explicit Violator(const Arguments &arguments)
-		: asker_(arguments, told_length),
+		: requester_(arguments, notify_length),
 		  adapter_(arguments.adapters[0])
 	{
-		fill(asker_.memory, untouched, 0);
-		together(asker_.meeting);
+		fill(requester_.memory, untouched, 0);
+		together(requester_.meeting);
 	}
 
-	/* Nothing is moved, and it is told why. */
+	/* No data is moved, and the requester is notified of the reason. */
 	void abroad()
 	{
-		const uint64_t right = asker_.request.remote_pvo;
+		const uint64_t right = requester_.request.remote_pvo;
 
 		for (bool write : {true, false}) {
 			/* Another key; and a page that is not mapped. */
-			asker_.request.remote_pvo = right ^ uint64_t(1) << 60;
-			must(asker_.told(write).status == pavo::PvoResult::key,
+			requester_.request.remote_pvo = right ^ uint64_t(1)
+									<< 60;
+			must(requester_.complete(write).status ==
+				     pavo::PvoResult::key,
 			     "a wrong key has another status");
-			asker_.request.remote_pvo = right + (uint64_t(1) << 36);
-			must(asker_.told(write).status != pavo::PvoResult::ok,
+			requester_.request.remote_pvo =
+				right + (uint64_t(1) << 36);
+			must(requester_.complete(write).status !=
+				     pavo::PvoResult::ok,
 			     "a page that is not mapped was read or written");
-			must_hold(asker_.memory, untouched, 0);
+			must_hold(requester_.memory, untouched, 0);
 		}
-		asker_.request.remote_pvo = right;
+		requester_.request.remote_pvo = right;
 		/* The other end looks. */
-		together(asker_.meeting);
-		together(asker_.meeting);
+		together(requester_.meeting);
+		together(requester_.meeting);
 	}
 
 	/* And what it may do is done. */
 	void honest()
 	{
-		fill(asker_.memory, asker_.self(), 1);
-		must(asker_.told(true).status == pavo::PvoResult::ok,
+		fill(requester_.memory, requester_.self(), 1);
+		must(requester_.complete(true).status == pavo::PvoResult::ok,
 		     "an honest write");
 	}
 
 	/* Its own memory it has to know: its window is dead, for everybody. */
 	void at_home()
 	{
-		pavo::RequestFrame &request = asker_.request;
+		pavo::RequestFrame &request = requester_.request;
 		const uint64_t right = request.local_pvo;
-		Window &window = asker_.asking();
+		Window &window = requester_.own_window();
 
 		request.tid++;
 		request.local_pvo ^= uint64_t(1) << 60;
-		must(asker_.ask(true) == pavo::FrameState::bad_pvo,
+		must(requester_.post(true) == pavo::FrameState::bad_pvo,
 		     "memory that is not its own was sent");
 		must(window.lmt()->state == pavo::WindowState::dead &&
 			     window.lmt()->fatal_rcxt == request.local_rcxt,
 		     "the window does not say of what it died");
 		request.tid++;
 		request.local_pvo = right;
-		must(asker_.ask(true) == pavo::FrameState::dead,
+		must(requester_.post(true) == pavo::FrameState::dead,
 		     "a dead window sends");
 		be_sent_to();
 	}
@@ -257,20 +262,20 @@ private:
 	/* Messages are dropped, counted, and come into no frame. */
 	void be_sent_to()
 	{
-		uint32_t had = asker_.asking().lmt()->recv_count;
+		uint32_t had = requester_.own_window().lmt()->recv_count;
 		uint64_t before = dropped();
 
-		asker_.meeting.exchange('d');
+		requester_.meeting.exchange('d');
 		until("a message to a dead window to be dropped",
 		      [&] { return dropped() != before; });
-		must(asker_.asking().lmt()->recv_count == had,
+		must(requester_.own_window().lmt()->recv_count == had,
 		     "a dead window takes messages");
-		asker_.meeting.exchange('e');
+		requester_.meeting.exchange('e');
 	}
 
 	uint64_t dropped() const { return counter(adapter_, "rx_drop_window"); }
 
-	Asker asker_;
+	Requester requester_;
 	std::string adapter_;
 };
 
@@ -278,26 +283,26 @@ private:
 
 void suffer_violations(const Arguments &arguments)
 {
-	Asked asked(arguments, told_length);
-	Window &window = asked.node.window;
+	Responder responder(arguments, notify_length);
+	Window &window = responder.node.window;
 
-	fill(asked.memory, untouched, 0);
-	asked.together();
+	fill(responder.memory, untouched, 0);
+	responder.together();
 	/* All were refused. */
-	asked.together();
-	must_hold(asked.memory, untouched, 0);
-	asked.together();
-	for (size_t i = 0; i < asked.clients(); i++) {
-		asked.meetings[i].exchange('d');
-		must_hold(asked.part(i), uint32_t(i + 1), 1);
+	responder.together();
+	must_hold(responder.memory, untouched, 0);
+	responder.together();
+	for (size_t i = 0; i < responder.clients(); i++) {
+		responder.meetings[i].exchange('d');
+		must_hold(responder.part(i), uint32_t(i + 1), 1);
 	}
 	until("clients that are dead", [&] {
-		for (size_t i = 0; i < asked.clients(); i++)
-			(void)window.send({uint16_t(i + 1), asked.windows[i]},
-					  {});
-		return asked.all_wait();
+		for (size_t i = 0; i < responder.clients(); i++)
+			(void)window.send(
+				{uint16_t(i + 1), responder.windows[i]}, {});
+		return responder.all_wait();
 	});
-	for (examples::Meeting &meeting : asked.meetings)
+	for (examples::Meeting &meeting : responder.meetings)
 		meeting.exchange('e');
 	must(window.lmt()->state == pavo::WindowState::valid &&
 		     !window.lmt()->recv_count,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * nodes_turns.cpp - who of a machine's windows sends, and how much at a time, as another
- * machine sees it come; and who goes on when a worker has had its turns
+ * nodes_quantum.cpp - the order in which a machine's windows send, and how much at a time, as
+ * packets arrive at another machine; and the work manager after a worker's last quantum
  * (sources.md#windows-send).
  */
 #include <algorithm>
@@ -29,7 +29,7 @@ namespace {
 
 /* Packets of a window in a round, several turns of it; and what one of RDMA carries. */
 constexpr uint32_t each = 20, turn = 3;
-constexpr size_t packet = 1380, turns_length = each * packet;
+constexpr size_t packet = 1380, quantum_length = each * packet;
 constexpr uint8_t message_opcode = 0xc0, data_opcode = 0xc1;
 
 /* Which windows of a client a round's packets came from, as they came. */
@@ -44,17 +44,18 @@ struct Order {
 class Watcher {
 public:
 	explicit Watcher(const Arguments &arguments)
-		: asked(arguments, 2 * turns_length),
-		  wire_(common::interface_of(asked.node.device.name()).c_str())
+		: responder(arguments, 2 * quantum_length),
+		  wire_(common::interface_of(responder.node.device.name())
+				.c_str())
 	{
 		std::vector<uint32_t> more =
-			contexts(asked.node.window, asked.clients());
+			contexts(responder.node.window, responder.clients());
 
-		for (size_t i = 0; i < asked.clients(); i++)
-			asked.meetings[i].exchange(
-				Other{more[i], asked.node.address.gid});
-		fill(asked.memory, untouched, 0);
-		asked.together();
+		for (size_t i = 0; i < responder.clients(); i++)
+			responder.meetings[i].exchange(
+				Other{more[i], responder.node.address.gid});
+		fill(responder.memory, untouched, 0);
+		responder.together();
 	}
 
 	/* The facts of this end that the client's first window needs. */
@@ -73,7 +74,7 @@ public:
 			wire_.recorded(opcode);
 			poke(i);
 			order = come(uint16_t(i + 1), opcode);
-			asked.meetings[i].exchange(order);
+			responder.meetings[i].exchange(order);
 			drop();
 		} while (!order.whole());
 	}
@@ -83,27 +84,27 @@ public:
 	{
 		until("messages to be sent", [&] {
 			drop();
-			return asked.meetings[i].anything();
+			return responder.meetings[i].anything();
 		});
-		asked.meetings[i].exchange('t');
+		responder.meetings[i].exchange('t');
 	}
 
-	Asked asked;
+	Responder responder;
 
 private:
 	void drop()
 	{
-		asked.node.window.receive([](const Message &) {});
+		responder.node.window.receive([](const Message &) {});
 	}
 
 	/* Messages to the window that client @i says, until that is as it should be. */
 	void poke(size_t i)
 	{
-		examples::Meeting &meeting = asked.meetings[i];
+		examples::Meeting &meeting = responder.meetings[i];
 		uint32_t window = meeting.exchange(uint32_t(0));
 
 		until("a window to be poked", [&] {
-			auto sent = asked.node.window.send(
+			auto sent = responder.node.window.send(
 				{uint16_t(i + 1), window}, {});
 			if (sent != std::errc::no_buffer_space)
 				must(sent, "message");
@@ -138,19 +139,19 @@ private:
 class Sender {
 public:
 	explicit Sender(const Arguments &arguments)
-		: asker_(arguments, 2 * turns_length),
-		  other_(asker_.meeting.exchange(Watcher::Other{})),
+		: requester_(arguments, 2 * quantum_length),
+		  other_(requester_.meeting.exchange(Watcher::Other{})),
 		  first_(another({.recv_frames = PAVO_FIFO_LEAST}))
 	{
-		fill(asker_.memory, asker_.self(), 0);
-		together(asker_.meeting);
+		fill(requester_.memory, requester_.self(), 0);
+		together(requester_.meeting);
 	}
 
 	void messages()
 	{
 		rounds(each, [this](Window &window) {
 			for (uint32_t n = 0; n < each; n++)
-				must(window.prepare({0, asker_.window}, {}),
+				must(window.prepare({0, requester_.window}, {}),
 				     "a message");
 		});
 	}
@@ -160,22 +161,23 @@ public:
 	{
 		uint32_t mine = contexts(*first_, 1)[0];
 
-		asker_.request.length = turns_length;
+		requester_.request.length = quantum_length;
 		rounds(1, [&](Window &window) {
-			pavo::RequestFrame request = asker_.request;
+			pavo::RequestFrame request = requester_.request;
 
-			request.tid = ++asker_.request.tid;
+			request.tid = ++requester_.request.tid;
 			if (&window == first_.get()) {
 				request.local_rcxt = mine;
 				request.remote_rcxt = other_.rcxt;
-				request.local_pvo += turns_length;
-				request.remote_pvo += turns_length;
+				request.local_pvo += quantum_length;
+				request.remote_pvo += quantum_length;
 			}
 			must(window.prepare_rdma(pavo::Direction::write,
-						 {0, asker_.window}, request),
+						 {0, requester_.window},
+						 request),
 			     "a write");
 		});
-		asker_.meeting.exchange('d');
+		requester_.meeting.exchange('d');
 	}
 
 	/* After so many turns a worker is to do something else, and the manager goes on. */
@@ -189,7 +191,7 @@ public:
 		size_t known = 0;
 
 		for (uint32_t n = 0; n < many; n++)
-			must(window->prepare({0, asker_.window}, {}),
+			must(window->prepare({0, requester_.window}, {}),
 			     "a message");
 		must(window->start(), "start");
 		until("all messages to be sent", [&] {
@@ -202,18 +204,18 @@ public:
 			return counter(adapter, "window_manager") - before >=
 			       many / 100;
 		});
-		asker_.meeting.exchange('t');
+		requester_.meeting.exchange('t');
 	}
 
-	void end() { together(asker_.meeting); }
+	void end() { together(requester_.meeting); }
 
 private:
 	std::unique_ptr<Window> another(pavo::WindowOptions options)
 	{
-		options.node = uint16_t(asker_.self());
-		options.gid_index = asker_.node.address.index;
+		options.node = uint16_t(requester_.self());
+		options.gid_index = requester_.node.address.index;
 		auto made = std::make_unique<Window>(
-			Window::open(asker_.node.job, options).value());
+			Window::open(requester_.node.job, options).value());
 		must(made->set_node(0, other_.gid), "routes");
 		return made;
 	}
@@ -228,15 +230,15 @@ private:
 				return lmt.recv_count == PAVO_FIFO_LEAST;
 			});
 			prepare(*first_);
-			prepare(asker_.asking());
+			prepare(requester_.own_window());
 			command_start(frames);
 			poked([&](const pavo::Lmt &lmt) {
 				return lmt.send_ready == frames;
 			});
-			must(asker_.asking().start(), "start");
-			order = asker_.meeting.exchange(Order{});
+			must(requester_.own_window().start(), "start");
+			order = requester_.meeting.exchange(Order{});
 			first_->forget_sent();
-			asker_.asking().forget_sent();
+			requester_.own_window().forget_sent();
 		} while (!order.whole());
 		must_be_turns(order);
 	}
@@ -244,10 +246,10 @@ private:
 	/* The other end sends to the first window until its table is so. */
 	template <class Condition> void poked(Condition &&condition)
 	{
-		asker_.meeting.exchange(first_->number());
+		requester_.meeting.exchange(first_->number());
 		until("what messages bring about",
 		      [&] { return condition(first_->lmt().value()); });
-		asker_.meeting.exchange('p');
+		requester_.meeting.exchange('p');
 	}
 
 	/* As Window::start(), but no worker looks. */
@@ -265,8 +267,8 @@ private:
 	/* So many packets of one, then so many of the other. */
 	void must_be_turns(const Order &order)
 	{
-		std::array<uint32_t, 2> who = {first_->number(),
-					       asker_.asking().number()};
+		std::array<uint32_t, 2> who = {
+			first_->number(), requester_.own_window().number()};
 		std::vector<uint32_t> expected;
 
 		if (order.windows[0] != who[0])
@@ -280,7 +282,7 @@ private:
 		     "windows do not send in turn");
 	}
 
-	Asker asker_;
+	Requester requester_;
 	Watcher::Other other_;
 	std::unique_ptr<Window> first_;
 };
@@ -290,19 +292,19 @@ private:
 void watch_turns(const Arguments &arguments)
 {
 	Watcher watcher(arguments);
-	Asked &asked = watcher.asked;
+	Responder &responder = watcher.responder;
 
-	for (size_t i = 0; i < asked.clients(); i++) {
+	for (size_t i = 0; i < responder.clients(); i++) {
 		watcher.watch(i, message_opcode);
 		watcher.watch(i, data_opcode);
-		asked.meetings[i].exchange('d');
+		responder.meetings[i].exchange('d');
 		until("all that was written in turn", [&] {
-			return first_wrong(asked.part(i), uint32_t(i + 1), 0) ==
-			       asked.bytes;
+			return first_wrong(responder.part(i), uint32_t(i + 1),
+					   0) == responder.bytes;
 		});
 		watcher.take_messages(i);
 	}
-	asked.together();
+	responder.together();
 }
 
 void send_in_turns(const Arguments &arguments)
