@@ -19,8 +19,9 @@
 #define HEAD_MOST 256u
 
 /* Find the page of the byte at @pvo, and the number of bytes from there to the page's end. */
-static enum pavo_pvo_result pvo_page(u32 job, u64 pvo, struct page **page,
-				     unsigned int *offset, unsigned int *left)
+static enum pavo_pvo_result find_pvo_page(u32 job, u64 pvo, struct page **page,
+					  unsigned int *offset,
+					  unsigned int *left)
 {
 	struct pavo_pvo_place place;
 	enum pavo_pvo_result result;
@@ -45,7 +46,8 @@ enum pavo_pvo_result pavo_job_from_skb(const struct pavo_job *job, u64 pvo,
 
 	result = pavo_pvo_check(pavo_tce_tables, pavo_job_id(job), pvo, len);
 	for (; !result && len; pvo += n, len -= n) {
-		result = pvo_page(pavo_job_id(job), pvo, &page, &offset, &left);
+		result = find_pvo_page(pavo_job_id(job), pvo, &page, &offset,
+				       &left);
 		if (result)
 			break;
 		n = min(len, left);
@@ -64,7 +66,8 @@ int pavo_job_to_skb(const struct pavo_job *job, u64 pvo, struct sk_buff *skb,
 	void *to;
 
 	for (; len; pvo += n, len -= n) {
-		result = pvo_page(pavo_job_id(job), pvo, &page, &offset, &left);
+		result = find_pvo_page(pavo_job_id(job), pvo, &page, &offset,
+				       &left);
 		if (result)
 			return result;
 		n = min(len, left);

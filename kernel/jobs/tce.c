@@ -79,7 +79,7 @@ static bool is_large(unsigned int index)
 	return index < job_large_tables;
 }
 
-static u32 entries_of(unsigned int index)
+static u32 count_table_entries(unsigned int index)
 {
 	return is_large(index) ? tce_large_entries : tce_small_entries;
 }
@@ -169,7 +169,7 @@ static bool are_large_pages(struct page **pages, unsigned long npages, u8 shift)
  * 64 KiB read as one of 16 MiB would let a peer that guesses the key access memory far beyond
  * it.
  */
-static bool table_takes(unsigned int table, unsigned int index, u8 shift)
+static bool is_table_usable(unsigned int table, unsigned int index, u8 shift)
 {
 	struct pavo_tce_table *t = &pavo_tce_tables[table];
 	bool small = shift == SMALL_SHIFT;
@@ -209,7 +209,7 @@ static int alloc_table(unsigned int table, u32 entries)
 	return 0;
 }
 
-static u32 next_tce_key(struct space *space)
+static u32 take_tce_key(struct space *space)
 {
 	u32 key = space->next_key;
 
@@ -231,7 +231,7 @@ static int reserve_entries(unsigned int table, u32 count,
 	bitmap_set(space->used, at, count);
 	space->in_use += count;
 	*run = (struct pavo_tce_run){
-		.pvo = pavo_pvo(next_tce_key(space), table,
+		.pvo = pavo_pvo(take_tce_key(space), table,
 				(u64)at << t->shift),
 		.table = table,
 		.first = at,
@@ -248,9 +248,10 @@ static int place_entries(unsigned int slot, u8 shift, unsigned long count,
 	int err;
 
 	for (i = 0; i < pavo_tce_slot_tables(); i++, table++) {
-		if (count > entries_of(i) || !table_takes(table, i, shift))
+		if (count > count_table_entries(i) ||
+		    !is_table_usable(table, i, shift))
 			continue;
-		err = alloc_table(table, entries_of(i));
+		err = alloc_table(table, count_table_entries(i));
 		if (err)
 			return err;
 		if (!reserve_entries(table, count, run))
@@ -310,7 +311,7 @@ struct pavo_tce_use pavo_tce_use(unsigned int slot, unsigned int index)
 	return (struct pavo_tce_use){
 		.table = table,
 		.shift = pavo_tce_tables[table].shift,
-		.entries = entries_of(index),
+		.entries = count_table_entries(index),
 		.used = spaces[table].in_use,
 	};
 }

@@ -212,7 +212,7 @@ static int check_cq_init(const struct ib_cq_init_attr *attr,
 	return 0;
 }
 
-static int build_cq(struct pavo_cq *cq, struct ib_udata *udata)
+static int build_cq_ring(struct pavo_cq *cq, struct ib_udata *udata)
 {
 	struct pavo_create_cq_resp resp = { .cqe_cnt = cq->count };
 	struct pavo_ucontext *uctx;
@@ -259,7 +259,7 @@ int pavo_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	INIT_WORK(&cq->work, run_cq_work);
 	pavo_cq_timer_init(cq);
 	cq->count = roundup_pow_of_two(attr->cqe);
-	err = build_cq(cq, udata);
+	err = build_cq_ring(cq, udata);
 	if (err) {
 		pavo_object_give(dev, PAVO_OBJ_CQ, cq->account);
 		return err;

@@ -15,9 +15,9 @@
 #define UVERBS_MODULE_NAME pavo
 #include <rdma/uverbs_named_ioctl.h>
 
-static int direct_cleanup(struct ib_uobject *uobject,
-			  enum rdma_remove_reason why,
-			  struct uverbs_attr_bundle *attrs)
+static int cleanup_direct_window(struct ib_uobject *uobject,
+				 enum rdma_remove_reason why,
+				 struct uverbs_attr_bundle *attrs)
 {
 	pavo_direct_close(uobject->object);
 	return 0;
@@ -211,7 +211,7 @@ DECLARE_UVERBS_NAMED_METHOD(PAVO_METHOD_DIRECT_EXPORT, WINDOW(READ),
 						UA_MANDATORY));
 
 DECLARE_UVERBS_NAMED_OBJECT(PAVO_OBJECT_DIRECT,
-			    UVERBS_TYPE_ALLOC_IDR(direct_cleanup),
+			    UVERBS_TYPE_ALLOC_IDR(cleanup_direct_window),
 			    &UVERBS_METHOD(PAVO_METHOD_DIRECT_OPEN),
 			    &UVERBS_METHOD(PAVO_METHOD_DIRECT_CLOSE),
 			    &UVERBS_METHOD(PAVO_METHOD_DIRECT_ARM),

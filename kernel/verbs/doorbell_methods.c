@@ -39,7 +39,7 @@ static LIST_HEAD(workers);
 static DEFINE_SPINLOCK(workers_lock);
 
 /* us without doorbells until @worker sleeps; 0: it ends. */
-static u32 worker_idle_limit(const struct pavo_worker *worker)
+static u32 get_idle_limit(const struct pavo_worker *worker)
 {
 	return min(READ_ONCE(worker->idle), READ_ONCE(poll_idle_max));
 }
@@ -47,7 +47,7 @@ static u32 worker_idle_limit(const struct pavo_worker *worker)
 static bool must_worker_end(const struct pavo_dev *dev,
 			    const struct pavo_worker *worker)
 {
-	return !worker_idle_limit(worker) || READ_ONCE(dev->leaving) ||
+	return !get_idle_limit(worker) || READ_ONCE(dev->leaving) ||
 	       signal_pending(current);
 }
 
@@ -86,7 +86,7 @@ static void poll_until_idle(struct pavo_dev *dev, struct pavo_ucontext *uctx)
 		if (poll_ucontext(dev, uctx))
 			last = now;
 		else if (now - last >=
-			 (u64)worker_idle_limit(worker) * NSEC_PER_USEC)
+			 (u64)get_idle_limit(worker) * NSEC_PER_USEC)
 			return;
 		yield_cpu();
 	}
@@ -130,8 +130,8 @@ static void end_worker(struct pavo_worker *worker)
 }
 
 /* The reason why the worker has ended: 0, or an error for the process. */
-static int worker_end_reason(const struct pavo_dev *dev,
-			     const struct pavo_worker *worker)
+static int get_end_reason(const struct pavo_dev *dev,
+			  const struct pavo_worker *worker)
 {
 	if (!READ_ONCE(worker->idle))
 		return 0;
@@ -157,7 +157,7 @@ static int run_worker(struct pavo_dev *dev, struct pavo_ucontext *uctx)
 	pavo_worker_set(worker, PAVO_WORKER_NONE);
 	poll_ucontext(dev, uctx);
 	end_worker(worker);
-	return worker_end_reason(dev, worker);
+	return get_end_reason(dev, worker);
 }
 
 static int

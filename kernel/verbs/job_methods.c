@@ -13,14 +13,14 @@
 #define UVERBS_MODULE_NAME pavo
 #include <rdma/uverbs_named_ioctl.h>
 
-static int job_cleanup(struct ib_uobject *uobject, enum rdma_remove_reason why,
+static int cleanup_job(struct ib_uobject *uobject, enum rdma_remove_reason why,
 		       struct uverbs_attr_bundle *attrs)
 {
 	pavo_job_leave(uobject->object);
 	return 0;
 }
 
-static int mapping_cleanup(struct ib_uobject *uobject,
+static int cleanup_mapping(struct ib_uobject *uobject,
 			   enum rdma_remove_reason why,
 			   struct uverbs_attr_bundle *attrs)
 {
@@ -138,7 +138,7 @@ DECLARE_UVERBS_NAMED_METHOD(
 	UVERBS_ATTR_PTR_OUT(PAVO_ATTR_JOB_CHECK_RESULT, UVERBS_ATTR_TYPE(u32),
 			    UA_MANDATORY));
 
-DECLARE_UVERBS_NAMED_OBJECT(PAVO_OBJECT_JOB, UVERBS_TYPE_ALLOC_IDR(job_cleanup),
+DECLARE_UVERBS_NAMED_OBJECT(PAVO_OBJECT_JOB, UVERBS_TYPE_ALLOC_IDR(cleanup_job),
 			    &UVERBS_METHOD(PAVO_METHOD_JOB_OPEN),
 			    &UVERBS_METHOD(PAVO_METHOD_JOB_CLOSE),
 			    &UVERBS_METHOD(PAVO_METHOD_JOB_QUERY),
@@ -164,7 +164,7 @@ DECLARE_UVERBS_NAMED_METHOD_DESTROY(PAVO_METHOD_MAPPING_UNMAP,
 						    UA_MANDATORY));
 
 DECLARE_UVERBS_NAMED_OBJECT(PAVO_OBJECT_MAPPING,
-			    UVERBS_TYPE_ALLOC_IDR(mapping_cleanup),
+			    UVERBS_TYPE_ALLOC_IDR(cleanup_mapping),
 			    &UVERBS_METHOD(PAVO_METHOD_MAPPING_MAP),
 			    &UVERBS_METHOD(PAVO_METHOD_MAPPING_UNMAP));
 

@@ -39,8 +39,8 @@ static int check_cap(const struct ib_qp_init_attr *init)
  * Does a process create the queue pair? A target of XRC may outlive its process, so rdma core
  * creates it as one of the kernel's, without udata. Kernel consumers create none.
  */
-static bool is_of_process(const struct ib_qp_init_attr *init,
-			  const struct ib_udata *udata)
+static bool is_created_by_process(const struct ib_qp_init_attr *init,
+				  const struct ib_udata *udata)
 {
 	return udata || init->qp_type == IB_QPT_XRC_TGT;
 }
@@ -53,7 +53,7 @@ static int check_qp_init(const struct ib_qp_init_attr *init,
 	case IB_QPT_UC:
 	case IB_QPT_UD:
 		break;
-	case IB_QPT_XRC_TGT: /* processes share it: see is_of_process() */
+	case IB_QPT_XRC_TGT: /* processes share it: see is_created_by_process() */
 		return init->create_flags || !init->xrcd ? -EINVAL : 0;
 	case IB_QPT_GSI:
 		if (udata)
@@ -153,7 +153,7 @@ int pavo_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	err = check_qp_init(init, udata);
 	if (err)
 		return err;
-	if (is_of_process(init, udata)) {
+	if (is_created_by_process(init, udata)) {
 		qp->user = pavo_user_get();
 		if (!qp->user)
 			return -ENOMEM;

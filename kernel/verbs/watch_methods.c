@@ -11,7 +11,7 @@
 #define UVERBS_MODULE_NAME pavo
 #include <rdma/uverbs_named_ioctl.h>
 
-static int watch_cleanup(struct ib_uobject *uobject,
+static int cleanup_watch(struct ib_uobject *uobject,
 			 enum rdma_remove_reason why,
 			 struct uverbs_attr_bundle *attrs)
 {
@@ -82,7 +82,7 @@ DECLARE_UVERBS_NAMED_METHOD(
 			   UA_MANDATORY));
 
 DECLARE_UVERBS_NAMED_OBJECT(PAVO_OBJECT_WATCH,
-			    UVERBS_TYPE_ALLOC_IDR(watch_cleanup),
+			    UVERBS_TYPE_ALLOC_IDR(cleanup_watch),
 			    &UVERBS_METHOD(PAVO_METHOD_WATCH_OPEN),
 			    &UVERBS_METHOD(PAVO_METHOD_WATCH_CLOSE),
 			    &UVERBS_METHOD(PAVO_METHOD_WATCH_SET));

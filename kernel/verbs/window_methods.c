@@ -14,7 +14,7 @@
 #define UVERBS_MODULE_NAME pavo
 #include <rdma/uverbs_named_ioctl.h>
 
-static int window_cleanup(struct ib_uobject *uobject,
+static int cleanup_window(struct ib_uobject *uobject,
 			  enum rdma_remove_reason why,
 			  struct uverbs_attr_bundle *attrs)
 {
@@ -301,7 +301,7 @@ DECLARE_UVERBS_NAMED_METHOD(PAVO_METHOD_WINDOW_SNAPSHOT,
 						UA_MANDATORY));
 
 DECLARE_UVERBS_NAMED_OBJECT(PAVO_OBJECT_WINDOW,
-			    UVERBS_TYPE_ALLOC_IDR(window_cleanup),
+			    UVERBS_TYPE_ALLOC_IDR(cleanup_window),
 			    &UVERBS_METHOD(PAVO_METHOD_WINDOW_OPEN),
 			    &UVERBS_METHOD(PAVO_METHOD_WINDOW_CLOSE),
 			    &UVERBS_METHOD(PAVO_METHOD_WINDOW_NODE),

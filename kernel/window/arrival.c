@@ -12,7 +12,7 @@
 #include "window/operation.h"
 
 /* The window and rCxt that sent @pkt. */
-static struct pavo_rdma_peer packet_sender(const struct pavo_pkt *pkt)
+static struct pavo_rdma_peer get_packet_sender(const struct pavo_pkt *pkt)
 {
 	return (struct pavo_rdma_peer){
 		.node = pkt->src_node,
@@ -24,7 +24,7 @@ static struct pavo_rdma_peer packet_sender(const struct pavo_pkt *pkt)
 static bool is_from_peer(const struct pavo_operation *op,
 			 const struct pavo_pkt *pkt)
 {
-	const struct pavo_rdma_peer peer = packet_sender(pkt);
+	const struct pavo_rdma_peer peer = get_packet_sender(pkt);
 
 	return pavo_rdma_same_peer(&op->peer, &peer);
 }
@@ -183,7 +183,7 @@ static void place_data(struct pavo_operation *op, struct pavo_transition *tr)
 		pavo_transition_act(tr, PAVO_ACTION_PLACE, PAVO_WAIT_PLACED);
 }
 
-static void take_part(struct pavo_operation *op, struct pavo_transition *tr)
+static void take_fragment(struct pavo_operation *op, struct pavo_transition *tr)
 {
 	const struct pavo_pkt *pkt = tr->pkt;
 
@@ -208,9 +208,9 @@ static void take_part(struct pavo_operation *op, struct pavo_transition *tr)
 }
 
 /* Answer an attempt at an operation that is complete, once for each attempt. */
-static void repeat_done(struct pavo_operation *op, struct pavo_transition *tr)
+static void answer_repeat(struct pavo_operation *op, struct pavo_transition *tr)
 {
-	const struct pavo_rdma_peer peer = packet_sender(tr->pkt);
+	const struct pavo_rdma_peer peer = get_packet_sender(tr->pkt);
 
 	tr->used = true;
 	if (!pavo_rdma_same_window(&op->peer, &peer)) {
@@ -230,7 +230,7 @@ static void repeat_done(struct pavo_operation *op, struct pavo_transition *tr)
 static void begin_or_resume(struct pavo_operation *op,
 			    const struct pavo_pkt *pkt, bool resume)
 {
-	const struct pavo_rdma_peer peer = packet_sender(pkt);
+	const struct pavo_rdma_peer peer = get_packet_sender(pkt);
 
 	if (resume && pavo_rdma_same_window(&op->peer, &peer) &&
 	    op->total == pkt->rdma.total &&
@@ -254,16 +254,16 @@ static void take_data(struct pavo_operation *op, struct pavo_transition *tr)
 	case PAVO_TID_BEGIN:
 	case PAVO_TID_RESUME:
 		begin_or_resume(op, pkt, verdict == PAVO_TID_RESUME);
-		take_part(op, tr);
+		take_fragment(op, tr);
 		break;
 	case PAVO_TID_PART:
 		if (is_from_peer(op, pkt))
-			take_part(op, tr);
+			take_fragment(op, tr);
 		else
 			drop_for_tid(tr, PAVO_TID_STALE);
 		break;
 	case PAVO_TID_REPEAT:
-		repeat_done(op, tr);
+		answer_repeat(op, tr);
 		break;
 	default:
 		drop_for_tid(tr, verdict);
@@ -275,7 +275,7 @@ static void take_data(struct pavo_operation *op, struct pavo_transition *tr)
 static void begin_peer_read(struct pavo_operation *op,
 			    const struct pavo_pkt *pkt)
 {
-	const struct pavo_rdma_peer peer = packet_sender(pkt);
+	const struct pavo_rdma_peer peer = get_packet_sender(pkt);
 
 	pavo_operation_begin(op, &peer, &pkt->rdma);
 	op->notify = op->flags & PAVO_RDMA_NOTIFY_SOURCE;

@@ -44,7 +44,7 @@ void pavo_window_disable(struct pavo_fifo_window *window)
 }
 
 /* The id of the window for which @cpu does @task; 0: none. */
-static u32 window_at_work(const struct pavo_windows *all, int cpu, int task)
+static u32 get_window_at_work(const struct pavo_windows *all, int cpu, int task)
 {
 	return READ_ONCE(per_cpu_ptr(all->tasks, cpu)->window[task]);
 }
@@ -57,7 +57,7 @@ static int count_at_work(const struct pavo_fifo_window *window)
 
 	for_each_possible_cpu(cpu)
 		for (task = 0; task < PAVO_TASKS; task++)
-			if (window_at_work(all, cpu, task) == window->id)
+			if (get_window_at_work(all, cpu, task) == window->id)
 				n++;
 	return n;
 }
@@ -109,7 +109,7 @@ void pavo_window_live_show(struct seq_file *file, struct pavo_dev *dev)
 
 	for_each_possible_cpu(cpu)
 		for (task = 0; task < PAVO_TASKS; task++) {
-			id = window_at_work(all, cpu, task);
+			id = get_window_at_work(all, cpu, task);
 			if (id)
 				seq_printf(file, "%s cpu %d %s window %u\n",
 					   dev->ib.name, cpu, does[task], id);

@@ -388,15 +388,15 @@ struct pavo_fifo_window *pavo_window_open(struct pavo_dev *dev,
 /* ------------------------------------------------------------ introspection */
 
 /* The id of the rCxt that is queued at @at; 0: the list ends there. Lock held. */
-static u32 queued_rcxt_id(const struct pavo_fifo_window *window,
-			  const struct list_head *at)
+static u32 get_queued_rcxt_id(const struct pavo_fifo_window *window,
+			      const struct list_head *at)
 {
 	if (at == &window->rcxts)
 		return 0;
 	return list_entry(at, struct pavo_rcxt, queued)->op.id;
 }
 
-static u32 lmt_state(const struct pavo_fifo_window *window)
+static u32 get_lmt_state(const struct pavo_fifo_window *window)
 {
 	if (window->closed)
 		return 3;
@@ -404,12 +404,12 @@ static u32 lmt_state(const struct pavo_fifo_window *window)
 }
 
 /* The offset with which a process maps the FIFO. */
-static u64 fifo_mmap_offset(const struct pavo_fifo *fifo)
+static u64 get_fifo_offset(const struct pavo_fifo *fifo)
 {
 	return rdma_user_mmap_get_offset(&fifo->area->entry);
 }
 
-static u32 lmt_events(const struct pavo_fifo_window *window)
+static u32 get_lmt_events(const struct pavo_fifo_window *window)
 {
 	return (window->recv.event ? PAVO_LMT_RECV_EVENT : 0) |
 	       (window->send.event ? PAVO_LMT_SEND_EVENT : 0);
@@ -421,7 +421,7 @@ void pavo_window_lmt(struct pavo_fifo_window *window, struct pavo_lmt *lmt)
 
 	spin_lock_bh(&window->lock);
 	*lmt = (struct pavo_lmt){
-		.state = lmt_state(window),
+		.state = get_lmt_state(window),
 		.window = window->id,
 		.job = pavo_job_id(window->job),
 		.recv_frames = recv->mask + 1,
@@ -434,8 +434,8 @@ void pavo_window_lmt(struct pavo_fifo_window *window, struct pavo_lmt *lmt)
 		.send_threshold = atomic_read(&send->threshold),
 		.quantum = pavo_window_quantum(),
 		.rcxts = window->nrcxts,
-		.rcxt_head = queued_rcxt_id(window, window->rcxts.next),
-		.rcxt_tail = queued_rcxt_id(window, window->rcxts.prev),
+		.rcxt_head = get_queued_rcxt_id(window, window->rcxts.next),
+		.rcxt_tail = get_queued_rcxt_id(window, window->rcxts.prev),
 		.fatal_rcxt = window->fatal_rcxt,
 		.rcxts_owned = window->nowned,
 		.recoveries = pavo_windows_recoveries(window->dev),
@@ -443,10 +443,10 @@ void pavo_window_lmt(struct pavo_fifo_window *window, struct pavo_lmt *lmt)
 		.recv_early = window->early,
 		.quantum_left = READ_ONCE(window->quantum_left),
 		.node = window->node,
-		.events = lmt_events(window),
+		.events = get_lmt_events(window),
 		.key = window->key,
-		.recv_offset = fifo_mmap_offset(recv),
-		.send_offset = fifo_mmap_offset(send),
+		.recv_offset = get_fifo_offset(recv),
+		.send_offset = get_fifo_offset(send),
 	};
 	pavo_events_lmt(window, lmt);
 	spin_unlock_bh(&window->lock);

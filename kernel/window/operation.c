@@ -76,12 +76,13 @@ void pavo_operation_reset(struct pavo_operation *op)
 
 /* ------------------------------------------------------- writes and reads */
 
-static u32 refusal_state(enum pavo_tid_verdict verdict)
+static u32 get_refusal_state(enum pavo_tid_verdict verdict)
 {
 	return verdict == PAVO_TID_BUSY ? PAVO_FRAME_BUSY : PAVO_FRAME_STALE;
 }
 
-static struct pavo_rdma_peer peer_of(const struct pavo_frame_request *req)
+static struct pavo_rdma_peer
+get_request_peer(const struct pavo_frame_request *req)
 {
 	return (struct pavo_rdma_peer){
 		.node = req->control.node,
@@ -101,7 +102,7 @@ static void set_control(struct pavo_transition *tr, enum pavo_window_op opcode)
 static bool is_same_read(const struct pavo_operation *op,
 			 const struct pavo_frame_request *req)
 {
-	const struct pavo_rdma_peer peer = peer_of(req);
+	const struct pavo_rdma_peer peer = get_request_peer(req);
 
 	return req->type == PAVO_FRAME_RDMA_READ &&
 	       pavo_rdma_same_window(&op->peer, &peer) &&
@@ -136,7 +137,7 @@ static bool resume_read(struct pavo_operation *op, struct pavo_transition *tr)
 		return false;
 	op->now.tid = tid;
 	op->attempts = attempts;
-	op->peer = peer_of(req);
+	op->peer = get_request_peer(req);
 	op->to = req->local;
 	if (!repeat) {
 		set_control(tr, PAVO_OP_WINDOW_READ);
@@ -190,7 +191,7 @@ static void begin_read(struct pavo_operation *op, struct pavo_transition *tr)
 static void begin_request(struct pavo_operation *op, struct pavo_transition *tr)
 {
 	const struct pavo_frame_request *req = tr->req;
-	const struct pavo_rdma_peer peer = peer_of(req);
+	const struct pavo_rdma_peer peer = get_request_peer(req);
 
 	pavo_operation_begin(op, &peer, &req->control.wreth);
 	op->cookie = req->cookie;
@@ -227,7 +228,7 @@ void pavo_operation_request(struct pavo_operation *op,
 		pavo_tid_request(&op->now, req->control.wreth.tid);
 
 	if (verdict != PAVO_TID_BEGIN) {
-		tr->state = refusal_state(verdict);
+		tr->state = get_refusal_state(verdict);
 		return;
 	}
 	if (resume_read(op, tr))
@@ -245,7 +246,7 @@ void pavo_operation_request(struct pavo_operation *op,
 void pavo_operation_piece(struct pavo_operation *op, struct pavo_transition *tr)
 {
 	const struct pavo_frame_request *req = tr->req;
-	const struct pavo_rdma_peer peer = peer_of(req);
+	const struct pavo_rdma_peer peer = get_request_peer(req);
 	const enum pavo_tid_verdict verdict =
 		pavo_tid_piece(&op->now, req->control.wreth.tid);
 
@@ -255,7 +256,7 @@ void pavo_operation_piece(struct pavo_operation *op, struct pavo_transition *tr)
 		return;
 	}
 	if (verdict != PAVO_TID_BEGIN) {
-		tr->state = refusal_state(verdict);
+		tr->state = get_refusal_state(verdict);
 		return;
 	}
 	pavo_operation_begin(op, &peer, &req->control.wreth);
@@ -290,7 +291,7 @@ void pavo_transition_continue(struct pavo_operation *op,
 /* ---------------------------------------------------------------- sending */
 
 /* Most bytes of data in a packet; those of one that becomes a frame must fit the frame. */
-static u32 limit_of_packet(u8 flags, u32 most)
+static u32 limit_packet_data(u8 flags, u32 most)
 {
 	if (!(flags & PAVO_RDMA_TO_FIFO))
 		return most;
@@ -320,7 +321,7 @@ bool pavo_operation_next(const struct pavo_operation *op, u32 most,
 		},
 		.sends = op->sends,
 		.from = op->from,
-		.length = min(op->left, limit_of_packet(op->flags, most)),
+		.length = min(op->left, limit_packet_data(op->flags, most)),
 	};
 	return true;
 }

@@ -13,10 +13,10 @@
 
 /* ---------------------------------------------------------------- packets */
 
-static struct pavo_pkt packet_to(const struct pavo_fifo_window *window,
-				 enum pavo_window_op op,
-				 const struct pavo_rdma_control *control,
-				 u32 length)
+static struct pavo_pkt
+make_packet_header(const struct pavo_fifo_window *window,
+		   enum pavo_window_op op,
+		   const struct pavo_rdma_control *control, u32 length)
 {
 	return (struct pavo_pkt){
 		.opcode = op,
@@ -36,7 +36,7 @@ static int send_copy(struct pavo_fifo_window *window, enum pavo_window_op op,
 		     u32 length)
 {
 	struct pavo_flow *flow = pavo_window_flow(window, control->node);
-	struct pavo_pkt pkt = packet_to(window, op, control, length);
+	struct pavo_pkt pkt = make_packet_header(window, op, control, length);
 	struct sk_buff *skb;
 	void *payload;
 
@@ -92,8 +92,8 @@ static int make_packet(struct pavo_fifo_window *window, struct piece *piece)
 		pavo_window_flow_of(window, fragment->control.node, route);
 	if (!piece->flow)
 		return -EHOSTUNREACH;
-	pkt = packet_to(window, PAVO_OP_WINDOW_DATA, &fragment->control,
-			fragment->length);
+	pkt = make_packet_header(window, PAVO_OP_WINDOW_DATA,
+				 &fragment->control, fragment->length);
 	skb = pavo_tx_alloc(stats, piece->flow, &pkt,
 			    pavo_job_head(fragment->length));
 	if (!skb)
@@ -192,7 +192,7 @@ static bool finish_piece(struct pavo_fifo_window *window,
 }
 
 /* Take the first rCxt of the window's list, and move it to the end. */
-static struct pavo_rcxt *next_rcxt(struct pavo_fifo_window *window)
+static struct pavo_rcxt *rotate_rcxts(struct pavo_fifo_window *window)
 {
 	struct pavo_rcxt *rcxt;
 
@@ -207,7 +207,7 @@ static struct pavo_rcxt *next_rcxt(struct pavo_fifo_window *window)
 
 int pavo_rdma_send(struct pavo_fifo_window *window, u32 budget)
 {
-	struct pavo_rcxt *rcxt = next_rcxt(window);
+	struct pavo_rcxt *rcxt = rotate_rcxts(window);
 	struct piece piece;
 	int err;
 

@@ -91,8 +91,8 @@ int pavo_window_put(struct pavo_fifo_window *window, const struct pavo_put *put)
 }
 
 /* Only windows opened with PAVO_WINDOW_BROADCAST take multicasts and broadcasts. */
-static bool window_takes_address(const struct pavo_fifo_window *window,
-				 const struct pavo_rx *rx)
+static bool is_address_accepted(const struct pavo_fifo_window *window,
+				const struct pavo_rx *rx)
 {
 	return window->flags & PAVO_WINDOW_BROADCAST || !pavo_rx_to_many(rx);
 }
@@ -111,7 +111,7 @@ static struct pavo_fifo_window *find_window(const struct pavo_rx *rx)
 		pavo_violation(&dev->bad_pkeys);
 	} else if (rx->pkt.window_key != window->key) {
 		pavo_count(dev, rx_drop_window_key);
-	} else if (!window_takes_address(window, rx)) {
+	} else if (!is_address_accepted(window, rx)) {
 		pavo_count(dev, rx_drop_address);
 	} else {
 		return window;

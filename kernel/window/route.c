@@ -43,8 +43,8 @@ struct pavo_routes {
 
 /* ------------------------------------------------------------------ packets */
 
-static struct pavo_routes *routes_to(const struct pavo_fifo_window *window,
-				     u32 node)
+static struct pavo_routes *find_routes(const struct pavo_fifo_window *window,
+				       u32 node)
 {
 	if (node >= window->nodes)
 		return NULL;
@@ -59,7 +59,7 @@ static struct pavo_routes *routes_to(const struct pavo_fifo_window *window,
  */
 struct pavo_flow *pavo_window_flow(struct pavo_fifo_window *window, u32 node)
 {
-	struct pavo_routes *routes = routes_to(window, node);
+	struct pavo_routes *routes = find_routes(window, node);
 	u32 sent, round;
 
 	if (!routes)
@@ -73,14 +73,14 @@ struct pavo_flow *pavo_window_flow(struct pavo_fifo_window *window, u32 node)
 struct pavo_flow *pavo_window_flow_of(struct pavo_fifo_window *window, u32 node,
 				      u32 route)
 {
-	struct pavo_routes *routes = routes_to(window, node);
+	struct pavo_routes *routes = find_routes(window, node);
 
 	return routes ? &routes->flows[route % routes->n] : NULL;
 }
 
 bool pavo_window_has_route(const struct pavo_fifo_window *window, u32 node)
 {
-	return routes_to(window, node);
+	return find_routes(window, node);
 }
 
 /* ------------------------------------------------------------------ changes */

@@ -114,7 +114,7 @@ static send_fn *const senders[] = {
 	[PAVO_FRAME_RDMA_PIECE] = pavo_rdma_piece,
 };
 
-static send_fn *sender_of(u8 type)
+static send_fn *find_frame_sender(u8 type)
 {
 	if (type >= ARRAY_SIZE(senders))
 		return NULL;
@@ -131,7 +131,7 @@ static u32 send_frame(struct pavo_fifo_window *window, u32 number)
 	barrier();
 	if (READ_ONCE(window->dead) || READ_ONCE(window->closed))
 		return PAVO_FRAME_DEAD;
-	send = sender_of(line.hdr.type);
+	send = find_frame_sender(line.hdr.type);
 	return send ? send(window, &line, number) : PAVO_FRAME_BAD_TYPE;
 }
 

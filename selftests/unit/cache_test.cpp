@@ -276,7 +276,7 @@ TEST_F(LazyCache, TheLeastRecentlyUsedGoes)
 	EXPECT_NE(Use(cache, at + fragment, page).id(), ids[1]);
 }
 
-/* Whatever the limit that was exceeded: entries are evicted until none is left. */
+/* For each limit that is exceeded: entries are evicted until none is left. */
 TEST_F(LazyCache, RoomIsMadeWithinAnyLimit)
 {
 	for (int refusal : {ENOMEM, EDQUOT, ENOSPC, EAGAIN, ENOBUFS}) {
