@@ -29,7 +29,7 @@
 #define pavo_uncleared
 #endif
 
-/* create_cq gets the whole attribute bundle instead of the driver's part. */
+/* create_cq gets all attributes (uverbs_attr_bundle) instead of the driver's part. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
 #define pavo_cq_args struct uverbs_attr_bundle
 
@@ -84,7 +84,7 @@ static inline void pavo_name_is_users(struct ib_device *ib)
 #define pavo_class_attribute_arg struct class_attribute
 #endif
 
-/* Registration of dma-bufs gets the attribute bundle, and later a DMA handle, too. */
+/* Registration of dma-bufs gets all attributes, and later a DMA handle, too. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
 #define PAVO_REG_DMABUF_ARGS \
 	struct ib_dmah *dmah, struct uverbs_attr_bundle *attrs

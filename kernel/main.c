@@ -27,7 +27,7 @@
 #include "verbs/verbs.h"
 #include "window/window.h"
 
-MODULE_DESCRIPTION("pavo: RDMA adapter in software (RoCEv2)");
+MODULE_DESCRIPTION("Software RDMA adapter (RoCEv2)");
 MODULE_AUTHOR("pavo developers");
 MODULE_LICENSE("Dual BSD/GPL");
 MODULE_ALIAS_RDMA_LINK("pavo");
