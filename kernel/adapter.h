@@ -85,7 +85,7 @@ struct pavo_mcast {
  * @parent:    above it in sysfs; under adapters_lock of main.c
  * @attached:  the adapter holds the interface and the namespace of @port (main.c)
  * @gone:      the interface was unregistered
- * @leaving:   it is being removed: doorbell workers leave (verbs/worker.c)
+ * @leaving:   it is being removed: doorbell workers leave (verbs/doorbell_methods.c)
  * @port_up:   link state that users were told last
  * @link_known: @speed and @width are those of the present link
  * @speed:     of the port, enum ib_port_speed

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * debugfs.c - /sys/kernel/debug/pavo: jobs, which the adapters of this machine share, and the
- * keys, remote-key slots, turns, windows and direct windows of each adapter, trains, and budgets.
- * Called by main.c. RDMA netlink shows other details of an adapter
- * (verbs/restrack.c, hw_stats.c).
+ * debugfs.c - /sys/kernel/debug/pavo: jobs, GSO counts and budgets of the whole machine, and keys,
+ * remote-key slots, DRR state, windows and direct windows of each adapter.
+ *
+ * Called by main.c. RDMA netlink shows other details of an adapter (verbs/restrack.c, hw_stats.c).
  */
 #include <linux/debugfs.h>
 #include <linux/module.h>
@@ -88,9 +88,9 @@ void pavo_debugfs_init(void)
 	debugfs_create_file("slots", 0400, root, NULL, &slots_fops);
 	debugfs_create_file("keys", 0400, root, NULL, &keys_fops);
 	debugfs_create_file("windows", 0400, root, NULL, &windows_fops);
-	debugfs_create_file("trains", 0444, root, NULL, &gso_fops);
+	debugfs_create_file("gso", 0444, root, NULL, &gso_fops);
 	debugfs_create_file("budgets", 0444, root, NULL, &budgets_fops);
-	debugfs_create_file("turns", 0400, root, NULL, &drr_fops);
+	debugfs_create_file("drr", 0400, root, NULL, &drr_fops);
 	debugfs_create_file("direct", 0400, root, NULL, &direct_fops);
 	debugfs_create_file("live", 0400, root, NULL, &live_fops);
 }

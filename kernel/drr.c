@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * drr.c - turns and credits; see drr.h.
+ * drr.c - deficit round robin and credits; see drr.h.
  *
  * Called by requester/drr_queue.c, with the adapter's drr_lock held. Pure.
  */
@@ -15,7 +15,7 @@ void pavo_drr_init(struct pavo_drr *drr, u32 quantum, u32 sends, u32 reads)
 	for (i = 0; i < PAVO_LEVELS; i++)
 		drr->weight[i] = 1;
 	for (i = 0; i < PAVO_POOLS; i++)
-		INIT_LIST_HEAD(&drr->pool[i].waiting);
+		INIT_LIST_HEAD(&drr->pool[i].active_list);
 	drr->pool[PAVO_POOL_SENDS].limit = sends;
 	drr->pool[PAVO_POOL_READS].limit = reads;
 	pavo_drr_enable(drr);
@@ -35,21 +35,21 @@ void pavo_drr_enable(struct pavo_drr *drr)
 void pavo_drr_queue_init(struct pavo_drr_queue *queue, u32 quantum)
 {
 	*queue = (struct pavo_drr_queue){ .deficit = (s32)quantum };
-	INIT_LIST_HEAD(&queue->wait);
+	INIT_LIST_HEAD(&queue->node);
 }
 
 static bool is_queued(const struct pavo_drr_queue *queue)
 {
-	return !list_empty(&queue->wait);
+	return !list_empty(&queue->node);
 }
 
 static bool is_first(const struct pavo_drr *drr,
 		     const struct pavo_drr_queue *queue)
 {
-	return drr->pool[queue->pool].waiting.next == &queue->wait;
+	return drr->pool[queue->pool].active_list.next == &queue->node;
 }
 
-/* How many more credits a pool has. */
+/* Return the number of free credits of a pool. */
 static u32 credits_left(const struct pavo_pool_state *pool)
 {
 	if (!pool->limit)
@@ -57,22 +57,22 @@ static u32 credits_left(const struct pavo_pool_state *pool)
 	return pool->limit > pool->used ? pool->limit - pool->used : 0;
 }
 
-static u32 enqueue_queue(struct pavo_drr *drr, struct pavo_drr_queue *queue,
-			 enum pavo_pool pool)
+static u32 append_queue(struct pavo_drr *drr, struct pavo_drr_queue *queue,
+			enum pavo_pool pool)
 {
 	queue->pool = pool;
-	list_add_tail(&queue->wait, &drr->pool[pool].waiting);
+	list_add_tail(&queue->node, &drr->pool[pool].active_list);
 	return 0;
 }
 
-/* No credit is left, or others wait for it. One whose turn it is keeps its place. */
+/* Wait for a credit. A queue pair that is being served stays at the head of the list. */
 static u32 enqueue_for_credit(struct pavo_drr *drr,
 			      struct pavo_drr_queue *queue, enum pavo_pool pool)
 {
 	drr->pool[pool].waits++;
-	enqueue_queue(drr, queue, pool);
-	if (drr->now == queue)
-		list_move(&queue->wait, &drr->pool[pool].waiting);
+	append_queue(drr, queue, pool);
+	if (drr->serving == queue)
+		list_move(&queue->node, &drr->pool[pool].active_list);
 	return 0;
 }
 
@@ -89,15 +89,15 @@ static u32 take_credits(struct pavo_pool_state *pool, u32 *held, u32 want)
 	return want;
 }
 
-/* May one that waits go on where it is? Only the first, with packets left of its turn. */
-static bool dequeue_self(struct pavo_drr *drr, struct pavo_drr_queue *queue,
-			 enum pavo_pool pool)
+/* Resume the service of the queue pair at the head of a list, if its deficit is not used up. */
+static bool resume_service(struct pavo_drr *drr, struct pavo_drr_queue *queue,
+			   enum pavo_pool pool)
 {
-	if (queue->deficit <= 0 || drr->now || !is_first(drr, queue) ||
+	if (queue->deficit <= 0 || drr->serving || !is_first(drr, queue) ||
 	    queue->pool != pool || !credits_left(&drr->pool[pool]))
 		return false;
-	list_del_init(&queue->wait);
-	drr->now = queue;
+	list_del_init(&queue->node);
+	drr->serving = queue;
 	return true;
 }
 
@@ -112,17 +112,17 @@ u32 pavo_drr_take(struct pavo_drr *drr, struct pavo_drr_queue *queue,
 	queue->spent = 0;
 	if (!drr->pool[pool].limit)
 		pool = PAVO_POOL_NONE;
-	if (queue->called ||
-	    (is_queued(queue) && !dequeue_self(drr, queue, pool)))
+	if (queue->scheduled ||
+	    (is_queued(queue) && !resume_service(drr, queue, pool)))
 		return 0;
 	if (queue->deficit <= 0)
-		return enqueue_queue(drr, queue, pool);
+		return append_queue(drr, queue, pool);
 	if (pool == PAVO_POOL_NONE)
 		return want;
 	state = &drr->pool[pool];
-	/* Credits that came back are for those that waited for them. */
+	/* Returned credits are for queue pairs that waited for them. */
 	if (!credits_left(state) ||
-	    (drr->now != queue && !list_empty(&state->waiting)))
+	    (drr->serving != queue && !list_empty(&state->active_list)))
 		return enqueue_for_credit(drr, queue, pool);
 	want = take_credits(state, &queue->held[pool], want);
 	queue->scarce = !credits_left(state);
@@ -143,21 +143,21 @@ void pavo_drr_hold_credits(struct pavo_drr *drr, struct pavo_drr_queue *queue,
 
 void pavo_drr_begin_round(struct pavo_drr *drr, struct pavo_drr_queue *queue)
 {
-	if (!queue->called)
+	if (!queue->scheduled)
 		return;
-	queue->called = false;
-	/* A turn that was cut short by want of credits goes on. */
+	queue->scheduled = false;
+	/* A service that was interrupted for lack of credits continues. */
 	if (queue->deficit > 0)
 		return;
 	queue->deficit +=
 		(s32)(READ_ONCE(drr->quantum) * drr->weight[queue->level]);
-	drr->drr++;
+	drr->rounds++;
 }
 
 void pavo_drr_end_round(struct pavo_drr *drr, struct pavo_drr_queue *queue)
 {
-	if (drr->now == queue && !queue->called)
-		drr->now = NULL;
+	if (drr->serving == queue && !queue->scheduled)
+		drr->serving = NULL;
 }
 
 void pavo_drr_leave(struct pavo_drr *drr, struct pavo_drr_queue *queue)
@@ -166,37 +166,37 @@ void pavo_drr_leave(struct pavo_drr *drr, struct pavo_drr_queue *queue)
 
 	for (i = 0; i < PAVO_POOLS; i++)
 		pavo_drr_hold_credits(drr, queue, i, 0);
-	queue->called = false;
+	queue->scheduled = false;
 	pavo_drr_end_round(drr, queue);
-	list_del_init(&queue->wait);
+	list_del_init(&queue->node);
 }
 
-static struct pavo_drr_queue *call_first(struct pavo_drr *drr,
-					 struct pavo_pool_state *pool)
+static struct pavo_drr_queue *schedule_first(struct pavo_drr *drr,
+					     struct pavo_pool_state *pool)
 {
-	struct pavo_drr_queue *queue =
-		list_first_entry(&pool->waiting, struct pavo_drr_queue, wait);
+	struct pavo_drr_queue *queue = list_first_entry(
+		&pool->active_list, struct pavo_drr_queue, node);
 
-	list_del_init(&queue->wait);
-	queue->called = true;
-	drr->now = queue;
+	list_del_init(&queue->node);
+	queue->scheduled = true;
+	drr->serving = queue;
 	return queue;
 }
 
 struct pavo_drr_queue *pavo_drr_next(struct pavo_drr *drr)
 {
 	struct pavo_pool_state *pool;
-	int i, waiting;
+	int i, index;
 
-	if (drr->now)
+	if (drr->serving)
 		return NULL;
 	for (i = 0; i < PAVO_POOLS; i++) {
-		waiting = (drr->next + i) % PAVO_POOLS;
-		pool = &drr->pool[waiting];
-		if (list_empty(&pool->waiting) || !credits_left(pool))
+		index = (drr->next_pool + i) % PAVO_POOLS;
+		pool = &drr->pool[index];
+		if (list_empty(&pool->active_list) || !credits_left(pool))
 			continue;
-		drr->next = (waiting + 1) % PAVO_POOLS;
-		return call_first(drr, pool);
+		drr->next_pool = (index + 1) % PAVO_POOLS;
+		return schedule_first(drr, pool);
 	}
 	return NULL;
 }
@@ -207,11 +207,11 @@ struct pavo_drr_queue *pavo_drr_dequeue_any(struct pavo_drr *drr)
 	int i;
 
 	for (i = 0; i < PAVO_POOLS; i++) {
-		if (list_empty(&drr->pool[i].waiting))
+		if (list_empty(&drr->pool[i].active_list))
 			continue;
-		queue = list_first_entry(&drr->pool[i].waiting,
-					 struct pavo_drr_queue, wait);
-		list_del_init(&queue->wait);
+		queue = list_first_entry(&drr->pool[i].active_list,
+					 struct pavo_drr_queue, node);
+		list_del_init(&queue->node);
 		return queue;
 	}
 	return NULL;
@@ -220,6 +220,6 @@ struct pavo_drr_queue *pavo_drr_dequeue_any(struct pavo_drr *drr)
 bool pavo_drr_is_idle(const struct pavo_drr *drr,
 		      const struct pavo_drr_queue *queue)
 {
-	return drr->now != queue && !is_queued(queue) &&
+	return drr->serving != queue && !is_queued(queue) &&
 	       !queue->held[PAVO_POOL_SENDS] && !queue->held[PAVO_POOL_READS];
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * drr.h - turns and credits: how the queue pairs of an adapter share its sending
+ * drr.h - deficit round robin and credits: how the queue pairs of an adapter share its sending
  * (sources.md#engine-2-4-2, sources.md#engine-3-4-3).
  *
- * A turn is a number of packets, the quantum times the weight of the service level. A queue pair
- * that has sent them joins the end of a line, and gets the next turn when it is the first
- * (deficit round robin, by packets: Shreedhar and Varghese, 1995). A credit stands for
- * a packet that waits for its acknowledgment, or for a read or atomic that waits for its answer;
- * an adapter has pools of them, or as many as needed.
+ * Deficit round robin (Shreedhar and Varghese, 1995), counted in packets. In each round a queue pair
+ * may send as many packets as its deficit counter says; the quantum times the weight of its service
+ * level is added to that when its service begins. A queue pair that has used them up, and has more
+ * to send, is appended to the active list, and the first of that list is served next. A credit is
+ * held by a packet until its acknowledgment, or by a read or atomic until its answer. An adapter has
+ * pools of credits, or no limit.
  *
  * Pure: callers hold the adapter's drr_lock.
  */
@@ -19,42 +20,42 @@
 
 /** Service levels. */
 #define PAVO_LEVELS 16
-/** Packets of a turn of weight 1: a train, or a chunk of a long read, at least. */
+/** Least quantum, packets: a GSO super-packet, or a chunk of a long read. */
 #define PAVO_QUANTUM_LEAST 32
 #define PAVO_QUANTUM_MOST 65536
-/** WQEs parsed and packets sent before the QP's work takes over. */
+/** Default quantum; also WQEs parsed and packets sent before the QP's work takes over. */
 #define PAVO_QUANTUM 512
 #define PAVO_WEIGHT_MOST 64
-/** Credits of a pool at most. */
+/** Most credits of a pool. */
 #define PAVO_CREDITS_MOST 1048576u
 
-/** enum pavo_pool - what a queue pair needs beside its turn, and the line in which it waits. */
+/** enum pavo_pool - the credit that a queue pair needs to send, and the active list it is in. */
 enum pavo_pool {
-	PAVO_POOL_NONE, /* nothing */
+	PAVO_POOL_NONE, /* no credit */
 	PAVO_POOL_SENDS, /* a credit for a packet of a send or write (SWPB) */
 	PAVO_POOL_READS, /* a credit for a read or atomic (RPB) */
 	PAVO_POOLS,
 };
 
 /**
- * struct pavo_drr_queue - turns and credits of a queue pair.
- * @wait:    place in the line of @pool, or empty
- * @pool:    that of the line
- * @level:   service level of what it sends
- * @touched: it waits, has its turn or holds credits; the requester's owner
- * @called:  it is its turn, which begins when its work runs
- * @scarce:  it has taken the last credit in this visit, so an ACK is urgent
- * @deficit:    packets left of its turn; below 0 after a train
- * @spent:   packets sent that @deficit does not know yet; the requester's owner
- * @held:    credits by pool
- * @cpu:     where it sent last
+ * struct pavo_drr_queue - a queue pair as a DRR queue.
+ * @node:      in the active list of @pool, or empty
+ * @pool:      enum pavo_pool
+ * @level:     service level of its packets
+ * @active:    it is in an active list, is served, or holds credits; written by the requester's owner
+ * @scheduled: it is to be served; its service begins when its work runs
+ * @scarce:    it has taken the last credit in this service, so an ACK is urgent
+ * @deficit:   deficit counter: packets that it may send; below 0 after a GSO super-packet
+ * @spent:     packets sent that are not subtracted from @deficit yet; the requester's owner
+ * @held:      credits by pool
+ * @cpu:       CPU on which it sent last
  */
 struct pavo_drr_queue {
-	struct list_head wait;
+	struct list_head node;
 	u8 pool;
 	u8 level;
-	bool touched;
-	bool called;
+	bool active;
+	bool scheduled;
 	bool scarce;
 	s32 deficit;
 	u32 spent;
@@ -63,15 +64,15 @@ struct pavo_drr_queue {
 };
 
 /**
- * struct pavo_pool_state - a pool of credits and its line.
- * @waiting:  queue pairs that wait
- * @limit: credits; 0: as many as needed
+ * struct pavo_pool_state - a pool of credits and its active list.
+ * @active_list: queue pairs that have more to send and wait for service
+ * @limit: number of credits; 0: no limit
  * @used:  credits that queue pairs hold
- * @most:  the most that were ever held at a time
- * @waits: times that a queue pair had to wait for a credit
+ * @most:  maximum of @used since the limit was set
+ * @waits: number of times that a queue pair had to wait for a credit
  */
 struct pavo_pool_state {
-	struct list_head waiting;
+	struct list_head active_list;
 	u32 limit;
 	u32 used;
 	u32 most;
@@ -79,78 +80,80 @@ struct pavo_pool_state {
 };
 
 /**
- * struct pavo_drr - how an adapter is shared.
+ * struct pavo_drr - DRR scheduler of an adapter.
  * @on:      weights differ, or a pool has a limit; else no queue pair waits for another
- * @quantum: packets of a turn of weight 1
+ * @quantum: packets of a round for weight 1
  * @weight:  by service level
  * @pool:    by enum pavo_pool
- * @now:     whose turn it is; NULL: none that is known to send
- * @next:    the line that is asked first
- * @drr:   that were given
+ * @serving: the queue pair that is served or scheduled; NULL: none
+ * @next_pool: pool whose active list is looked at first
+ * @rounds:  number of times that a quantum was added
  */
 struct pavo_drr {
 	bool on;
 	u32 quantum;
 	u32 weight[PAVO_LEVELS];
 	struct pavo_pool_state pool[PAVO_POOLS];
-	struct pavo_drr_queue *now;
-	u8 next;
-	u64 drr;
+	struct pavo_drr_queue *serving;
+	u8 next_pool;
+	u64 rounds;
 };
 
-/** pavo_drr_init - weights of 1. @sends, @reads: credits, 0: as many as needed. */
+/** pavo_drr_init - initialize with weights of 1. @sends, @reads: credits, 0: no limit. */
 void pavo_drr_init(struct pavo_drr *drr, u32 quantum, u32 sends, u32 reads);
 
-/** pavo_drr_enable - set @on after a change of weights or limits. */
+/** pavo_drr_enable - update @on after a change of weights or limits. */
 void pavo_drr_enable(struct pavo_drr *drr);
 
-/** pavo_drr_queue_init - a queue pair that waits for nothing, with a turn of weight 1. */
+/** pavo_drr_queue_init - initialize a queue pair's queue; not active, with a deficit of @quantum. */
 void pavo_drr_queue_init(struct pavo_drr_queue *queue, u32 quantum);
 
 /**
- * pavo_drr_take - ask for leave to send.
- * @drr: of the adapter
- * @queue:  of the queue pair
- * @pool:  what it needs
+ * pavo_drr_take - take credits, within the deficit, to send packets.
+ * @drr:   of the adapter
+ * @queue: of the queue pair
+ * @pool:  credits that it needs
  * @want:  packets, or 1 for a read or atomic
  *
- * Return: how many it may send, which hold as many credits; 0: it waits in a line.
+ * Return: number of packets that it may send, which hold as many credits; 0: the queue pair is in
+ * an active list, or has to wait until its service begins.
  */
 u32 pavo_drr_take(struct pavo_drr *drr, struct pavo_drr_queue *queue,
 		  enum pavo_pool pool, u32 want);
 
-/** pavo_drr_hold_credits - give back all credits of a pool beyond @count. */
+/** pavo_drr_hold_credits - return all credits of a pool beyond @count. */
 void pavo_drr_hold_credits(struct pavo_drr *drr, struct pavo_drr_queue *queue,
 			   enum pavo_pool pool, u32 count);
 
 /**
- * pavo_drr_begin_round - the work of a queue pair runs: if it was called, its turn begins.
- * @drr: of the adapter
- * @queue:  of the queue pair
+ * pavo_drr_begin_round - begin the service of a queue pair that is scheduled: add a quantum to its
+ * deficit. Does nothing for others.
+ * @drr:   of the adapter
+ * @queue: of the queue pair
  *
- * Not before, or packets that are answered at once would keep a CPU with one queue pair, and
- * processes that have more for others could not say so.
+ * The work of the queue pair calls this. If service began earlier, packets that are answered at once
+ * would keep a CPU busy with one queue pair, and processes could not post to others.
  */
 void pavo_drr_begin_round(struct pavo_drr *drr, struct pavo_drr_queue *queue);
 
-/** pavo_drr_end_round - the queue pair has no more to send for now, or waits. */
+/** pavo_drr_end_round - end the service of a queue pair: it has no more to send, or waits. */
 void pavo_drr_end_round(struct pavo_drr *drr, struct pavo_drr_queue *queue);
 
-/** pavo_drr_leave - forget a queue pair: its place, its turn and its credits. */
+/** pavo_drr_leave - remove a queue pair from the active list, end its service, return its credits. */
 void pavo_drr_leave(struct pavo_drr *drr, struct pavo_drr_queue *queue);
 
 /**
- * pavo_drr_next - call the next queue pair.
+ * pavo_drr_next - schedule the next queue pair.
  * @drr: of the adapter
  *
- * Return: the queue pair whose work is to run; NULL: another has its turn, or none can go on.
+ * Return: the queue pair whose work is to run; NULL: another one is served, or none can send.
  */
 struct pavo_drr_queue *pavo_drr_next(struct pavo_drr *drr);
 
-/** pavo_drr_dequeue_any - take any queue pair out of its line, to be run; NULL: all are empty. */
+/** pavo_drr_dequeue_any - remove a queue pair from any active list, to be run; NULL: all are empty. */
 struct pavo_drr_queue *pavo_drr_dequeue_any(struct pavo_drr *drr);
 
-/** pavo_drr_is_idle - does the queue pair wait for nothing, and hold nothing? */
+/** pavo_drr_is_idle - true if the queue pair is in no active list, not served, and has no credits. */
 bool pavo_drr_is_idle(const struct pavo_drr *drr,
 		      const struct pavo_drr_queue *queue);
 

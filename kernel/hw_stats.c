@@ -14,6 +14,14 @@ static const struct rdma_stat_desc pavo_counter_desc[] = {
 #undef PAVO_CNT_DESC
 };
 
+void pavo_stats_count(const struct pavo_stats *stats, enum pavo_counter counter)
+{
+	pavo_stats_check(stats);
+	this_cpu_add(READ_ONCE(stats->pcpu)->counter[counter], 1);
+	if (tracepoint_enabled(pavo_count))
+		pavo_count_traced(stats->dev, pavo_counter_desc[counter].name);
+}
+
 /**
  * pavo_hw_stats_sum - add up counters of all CPUs.
  * @stats: per CPU

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * ops.h - the table of operations: a row says how an operation differs from others.
- * docs/architecture.md says how to add one.
+ * docs/datapath.md says how to add one.
  *
  * Pure: constant data, the same in the module, the unit tests and the fuzzer. Included by
  * requester/, and by verbs/ for the opcodes in completions of kernel consumers.

@@ -194,6 +194,10 @@ static inline void pavo_stats_check(const struct pavo_stats *stats)
 		pavo_stats_add_by(raw_cpu_add, stats, name, n); \
 	} while (0)
 
+/** pavo_stats_count - add 1 to a counter that is known at run time only. */
+void pavo_stats_count(const struct pavo_stats *stats,
+		      enum pavo_counter counter);
+
 /* Count one for an adapter or a QP: pavo_count(qp, rx_drop_state); */
 #define pavo_count(owner, name) pavo_stats_add(&(owner)->stats, name, 1)
 /* The same with BH disabled. */

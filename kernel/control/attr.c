@@ -3,7 +3,7 @@
  * attr.c - attributes of QPs: what may be set, and what is reported.
  *
  * The only writer of qp->attr, under modify_mutex. Called by state.c (modify)
- * and verbs/qp.c (query). rdma core's table (ib_modify_qp_is_ok()) says which attributes a
+ * and verbs/qp_verbs.c (query). rdma core's table (ib_modify_qp_is_ok()) says which attributes a
  * transition takes; this file checks their values.
  */
 #include <rdma/ib_cache.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * control.h - the door of control/ (CxtMgt): state machine and attributes of queue pairs,
- * above both sides. Called by verbs/qp.c.
+ * above both sides. Called by verbs/qp_verbs.c.
  */
 #ifndef PAVO_CONTROL_H
 #define PAVO_CONTROL_H

@@ -3,7 +3,7 @@
  * state.c - the state machine of QPs (IBA 10.3.1).
  *
  * With qp/failure.c the only writer of qp->state, the only one of qp->flow, and the only
- * reader of qp->events, in which the responder sets bits, too. verbs/qp.c asks for
+ * reader of qp->events, in which the responder sets bits, too. verbs/qp_verbs.c asks for
  * transitions in process context, one at a time under modify_mutex; both sides report
  * errors from any context (pavo_qp_error()). A transition locks both sides, so an owner
  * never sees a state half set up. Only SQE and Error come at any time; a bit in pending
@@ -78,7 +78,7 @@ static void run_work(struct work_struct *work)
 	struct pavo_qp *qp = container_of(work, struct pavo_qp, key_state.work);
 	bool seen = pavo_kcov_begin();
 
-	if (unlikely(READ_ONCE(qp->req.drr.touched)))
+	if (unlikely(READ_ONCE(qp->req.drr.active)))
 		pavo_qp_drr_begin(qp);
 	wake_sides(qp);
 	pavo_kcov_end(seen);

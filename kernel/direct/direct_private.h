@@ -123,7 +123,7 @@ static inline struct page *pavo_direct_page(const struct pavo_direct *window,
 	return window->pages[(size_t)buffer * window->npages + at];
 }
 
-/* window.c */
+/* direct_window.c */
 void pavo_direct_put(struct pavo_direct *window);
 
 /* pool.c; locked */

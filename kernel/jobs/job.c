@@ -3,7 +3,8 @@
  * job.c - jobs: job slots, members, and the buffers that are mapped for them.
  *
  * Called by verbs/job_methods.c in process context, and by window/. Owns the members of a job
- * and the uses of its buffers. tce.c decides where entries go, pin.c which pages are the same.
+ * and the uses of its buffers. tce.c allocates entries, pin.c finds pages that are pinned
+ * already.
  */
 #include <linux/cred.h>
 #include <linux/list.h>
@@ -32,7 +33,7 @@ MODULE_PARM_DESC(jobs_per_user,
  * @id:       JOBID
  * @slot:     its job slot
  * @uid:      user whose processes may join
- * @account:    the user that it counts for
+ * @account:  the user to whom it is accounted
  * @key:      secret of its members
  * @limit:    bytes that may be mapped at a time; 0: any number
  * @members:  processes that reserved it or joined; under jobs_mutex
@@ -42,7 +43,7 @@ MODULE_PARM_DESC(jobs_per_user,
  * @buffers:  the mapped buffers
  * @pages:    pages of all of them
  * @mappings: uses of all of them
- * @shared:   how often a buffer was found mapped already
+ * @shared:   number of times that a buffer was mapped already
  */
 struct pavo_job {
 	u32 id;
@@ -121,7 +122,7 @@ static struct pavo_job *find_job(u32 id)
 	return NULL;
 }
 
-static int free_slot(void)
+static int find_free_slot(void)
 {
 	unsigned int i;
 
@@ -131,8 +132,8 @@ static int free_slot(void)
 	return -ENOSPC;
 }
 
-/* A free slot for @job, which counts for its user then, or a negative errno. Mutex held. */
-static int slot_for(struct pavo_job *job)
+/* Find a free slot for @job and account it. Return: the slot, or a negative errno. Mutex held. */
+static int account_slot(struct pavo_job *job)
 {
 	int slot, err;
 
@@ -143,7 +144,7 @@ static int slot_for(struct pavo_job *job)
 					    READ_ONCE(jobs_per_user)));
 	if (err)
 		return err;
-	slot = free_slot();
+	slot = find_free_slot();
 	if (slot < 0)
 		pavo_share_give(&shares, job->account);
 	return slot;
@@ -155,11 +156,11 @@ static int take_job_slot(struct pavo_job *job)
 	int slot;
 
 	mutex_lock(&jobs_mutex);
-	slot = slot_for(job);
+	slot = account_slot(job);
 	if (slot >= 0) {
 		job->slot = slot;
 		jobs[slot] = job;
-		pavo_tce_give(slot, job->id);
+		pavo_tce_assign(slot, job->id);
 	}
 	mutex_unlock(&jobs_mutex);
 	return slot;
@@ -186,7 +187,7 @@ struct pavo_job *pavo_job_reserve(u32 id, u64 key, u64 limit)
 	INIT_LIST_HEAD(&job->buffers);
 
 	slot = take_job_slot(job);
-	/* A job may be kept by closed windows that are not freed yet: wait for them. */
+	/* Closed windows that are not freed yet may still have references: wait for them. */
 	if (slot < 0 && pavo_deferred_free_pending()) {
 		pavo_deferred_free_flush();
 		slot = take_job_slot(job);
@@ -225,7 +226,7 @@ static void put_job(struct pavo_job *job, unsigned int members)
 	job->members -= members;
 	last = !--job->users;
 	if (last) {
-		pavo_tce_take(job->slot);
+		pavo_tce_release(job->slot);
 		jobs[job->slot] = NULL;
 		pavo_share_give(&shares, job->account);
 	}
@@ -266,7 +267,7 @@ kuid_t pavo_job_user(const struct pavo_job *job)
 
 u64 pavo_job_window_key(const struct pavo_job *job)
 {
-	/* The same on all machines; the job's key does not follow from it. */
+	/* The same on all machines; it does not reveal the job's key. */
 	const siphash_key_t secret = { { job->key, ~job->key } };
 
 	return siphash_1u32(job->id, &secret);
@@ -274,18 +275,18 @@ u64 pavo_job_window_key(const struct pavo_job *job)
 
 /* --------------------------------------------------------------- buffers */
 
-static bool within_limit(const struct pavo_job *job, unsigned long npages)
+static bool is_within_limit(const struct pavo_job *job, unsigned long npages)
 {
 	return !job->limit || job->pages + npages <= job->limit >> PAGE_SHIFT;
 }
 
 /* Make a buffer of the pages of @pin, with TCEs. Job locked. */
-static struct buffer *new_buffer(struct pavo_job *job, struct pavo_pin *pin)
+static struct buffer *make_buffer(struct pavo_job *job, struct pavo_pin *pin)
 {
 	struct buffer *buffer;
 	int err;
 
-	if (!within_limit(job, pin->key.npages))
+	if (!is_within_limit(job, pin->key.npages))
 		return ERR_PTR(-EDQUOT);
 	buffer = kzalloc(sizeof(*buffer), GFP_KERNEL_ACCOUNT);
 	if (!buffer)
@@ -324,7 +325,7 @@ static int add_buffer_use(struct pavo_job *job, struct use *use,
 	if (buffer) {
 		job->shared++;
 	} else {
-		buffer = new_buffer(job, pin);
+		buffer = make_buffer(job, pin);
 		if (IS_ERR(buffer))
 			return PTR_ERR(buffer);
 	}
@@ -336,8 +337,8 @@ static int add_buffer_use(struct pavo_job *job, struct use *use,
 	return 0;
 }
 
-/* A use by the calling process, without a buffer yet. NULL: no memory. */
-static struct use *new_use(struct pavo_job *job)
+/* Make a use by the calling process, without a buffer yet. NULL: no memory. */
+static struct use *make_use(struct pavo_job *job)
 {
 	struct use *use = kzalloc(sizeof(*use), GFP_KERNEL_ACCOUNT);
 
@@ -369,7 +370,7 @@ struct pavo_mapping *pavo_job_map(struct pavo_job *job, u64 start, u64 length)
 	if (!length || length > PAVO_PVO_OFFSET_MASK ||
 	    check_add_overflow(start, length - 1, &end) || end > ULONG_MAX)
 		return ERR_PTR(-EINVAL);
-	use = new_use(job);
+	use = make_use(job);
 	if (!use)
 		return ERR_PTR(-ENOMEM);
 	pin = pavo_pin(job, start, length, true);
@@ -416,7 +417,7 @@ enum pavo_pvo_result pavo_job_check(const struct pavo_job *job, u64 pvo,
 	return result;
 }
 
-/* --------------------------------------------------------------- looking */
+/* --------------------------------------------------------- introspection */
 
 void pavo_job_query(struct pavo_job *job, struct pavo_job_info *info)
 {

@@ -2,10 +2,10 @@
 /*
  * job.h - jobs: the processes of each, their TCE tables, and the buffers in them.
  *
- * A job is processes that work together, on this machine and on others, known
- * by a JOBID that is the same on all of them. It belongs to the machine and not to
- * an adapter. The process that reserves it sets its key. Processes of the same user that
- * know id and key may join. A job ends when its last member and its last use have ended.
+ * A job is a group of processes, on this machine and on others, with a JOBID that is the same
+ * on all of them. It belongs to the machine and not to an adapter. The process that reserves it
+ * sets its key. Processes of the same user that have id and key may join. A job ends when its
+ * last member and its last use have ended.
  */
 #ifndef PAVO_JOB_H
 #define PAVO_JOB_H
@@ -39,10 +39,10 @@ void pavo_jobs_exit(void);
 /**
  * pavo_job_reserve - reserve a job slot of this machine for job @id.
  * @id:    not 0
- * @key:   processes that join must show it
+ * @key:   processes that join must have it
  * @limit: bytes that may be mapped for it at a time; 0: no limit but the tables'
  *
- * Return: the job, joined; -EINVAL; -EEXIST: the job exists; -ENOSPC: no job slot is
+ * Return: the job, joined; -EINVAL: @id is 0; -EEXIST: the job exists; -ENOSPC: no job slot is
  * free; -EDQUOT: the user has jobs_per_user of them; -ENOMEM.
  *
  * Context: process.
@@ -62,14 +62,13 @@ struct pavo_job *pavo_job_join(u32 id, u64 key);
 /** pavo_job_leave - balances pavo_job_reserve() or pavo_job_join(). Sleeps. */
 void pavo_job_leave(struct pavo_job *job);
 
-/** pavo_job_use - keep @job from ending until pavo_job_unuse(). Both sleep. */
+/** pavo_job_use - take a reference to @job, until pavo_job_unuse(). Both sleep. */
 void pavo_job_use(struct pavo_job *job);
 void pavo_job_unuse(struct pavo_job *job);
 
-/** pavo_job_id - JOBID. */
 u32 pavo_job_id(const struct pavo_job *job);
 
-/** pavo_job_user - the user that @job counts for (accounting.h). */
+/** pavo_job_user - the user to whom @job is accounted (accounting.h). */
 kuid_t pavo_job_user(const struct pavo_job *job);
 
 /** pavo_job_window_key - the key in packets between windows of @job. */
@@ -84,16 +83,16 @@ u64 pavo_job_window_key(const struct pavo_job *job);
  *
  * The process must be allowed to write to the memory: TCEs have no access rights.
  *
- * Return: to be given to pavo_job_unmap(), before the job is left or after;
- * -EINVAL; -EDQUOT: more than the job's limit; and the errors of pavo_pin() and
- * pavo_tce_map(). Context: process.
+ * Return: the mapping, for pavo_job_unmap(), before or after pavo_job_leave(); -EINVAL: no
+ * bytes, or the range wraps; -EDQUOT: more than the job's limit; and the errors of pavo_pin()
+ * and pavo_tce_map(). Context: process.
  */
 struct pavo_mapping *pavo_job_map(struct pavo_job *job, u64 start, u64 length);
 
 /**
  * pavo_job_unmap - end one use of a buffer. Sleeps. After the last use no packet touches the
- * buffer when this returns, with one exception: packets with its pages attached may still wait
- * in a queue of an interface. A receiver drops them for their ICRC if the pages change.
+ * buffer when this returns, with one exception: packets with its pages attached may still be in
+ * a queue of an interface. A receiver drops them for their ICRC if the pages change.
  * @mapping: from pavo_job_map()
  *
  * If the process was charged for the pages and others still use them, the charge moves to one
@@ -113,31 +112,30 @@ enum pavo_pvo_result pavo_job_check(const struct pavo_job *job, u64 pvo,
  * @from: offset of the data from skb->data
  * @len:  bytes
  *
- * Return: PAVO_PVO_OK; else a part of the range may not be touched, and no byte was written,
- * unless a process unmapped the memory meanwhile. Context: RCU read side, BH disabled.
+ * Return: PAVO_PVO_OK; else a part of the range is not memory of the job, and no byte was
+ * written, unless a process unmapped the memory meanwhile. Context: RCU read side, BH disabled.
  */
 enum pavo_pvo_result pavo_job_from_skb(const struct pavo_job *job, u64 pvo,
 				       struct sk_buff *skb, unsigned int from,
 				       unsigned int len);
 
 /**
- * pavo_job_to_skb - make memory of a job payload of a packet, which has room for
- * pavo_job_head() of @len in its head.
+ * pavo_job_to_skb - append a copy of memory of a job to a packet.
  * @job:  the job
  * @pvo:  PVO of the first byte
- * @skb:  the packet
+ * @skb:  the packet, with space for pavo_job_head(@len) bytes in its linear part
  * @len:  bytes
  *
- * The bytes are copied: the process may use its memory for something else before the packet has
- * left.
+ * The bytes are copied since the process may reuse its memory before the packet has been sent.
  *
  * Return: 0; enum pavo_pvo_result; -ENOMEM. Context: RCU read side, BH disabled.
  */
 int pavo_job_to_skb(const struct pavo_job *job, u64 pvo, struct sk_buff *skb,
 		    unsigned int len);
+/** pavo_job_head - bytes that pavo_job_to_skb() puts into the linear part of a packet. */
 unsigned int pavo_job_head(unsigned int len);
 
-/** pavo_job_query - report what @job has at this moment. Sleeps. */
+/** pavo_job_query - report the state of @job at this moment. Sleeps. */
 void pavo_job_query(struct pavo_job *job, struct pavo_job_info *info);
 
 /** pavo_jobs_show - print all jobs of this machine. */

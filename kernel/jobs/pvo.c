@@ -6,12 +6,12 @@
 #include "pvo.h"
 
 /* The table that @pvo names, if the job has it. */
-static enum pavo_pvo_result table_of(const struct pavo_tce_table *tables,
-				     u32 job, u64 pvo,
-				     const struct pavo_tce_table **found)
+static enum pavo_pvo_result find_table(const struct pavo_tce_table *tables,
+				       u32 job, u64 pvo,
+				       const struct pavo_tce_table **found)
 {
 	const struct pavo_tce_table *table = &tables[pavo_pvo_table(pvo)];
-	/* Pairs with the release in pavo_tce_give(): a table with a job is complete. */
+	/* Pairs with the release in pavo_tce_assign(): a table with a job is complete. */
 	u32 owner = smp_load_acquire(&table->job);
 
 	if (!owner)
@@ -23,10 +23,10 @@ static enum pavo_pvo_result table_of(const struct pavo_tce_table *tables,
 }
 
 /* The entry of page @index, if it is of the buffer of @pvo. */
-static enum pavo_pvo_result entry_of(const struct pavo_tce_table *table,
-				     u64 index, u64 pvo, u64 *tce)
+static enum pavo_pvo_result find_entry(const struct pavo_tce_table *table,
+				       u64 index, u64 pvo, u64 *tce)
 {
-	/* Pairs with equip() in tce.c, which sets the entries before their count. */
+	/* Pairs with alloc_table() in tce.c, which sets the entries before their count. */
 	u64 count = smp_load_acquire(&table->count);
 
 	if (index >= count)
@@ -46,19 +46,19 @@ enum pavo_pvo_result pavo_pvo_translate(const struct pavo_tce_table *tables,
 	u64 offset = pavo_pvo_offset(pvo);
 	const struct pavo_tce_table *table;
 	enum pavo_pvo_result result;
-	u64 tce, inside;
+	u64 tce, in_page;
 	u8 shift;
 
-	result = table_of(tables, job, pvo, &table);
+	result = find_table(tables, job, pvo, &table);
 	if (result)
 		return result;
 	shift = READ_ONCE(table->shift);
-	result = entry_of(table, offset >> shift, pvo, &tce);
+	result = find_entry(table, offset >> shift, pvo, &tce);
 	if (result)
 		return result;
-	inside = offset & ((1ull << shift) - 1);
-	place->real = pavo_tce_real(tce) + inside;
-	place->left = (1ull << shift) - inside;
+	in_page = offset & ((1ull << shift) - 1);
+	place->real = pavo_tce_real(tce) + in_page;
+	place->left = (1ull << shift) - in_page;
 	return PAVO_PVO_OK;
 }
 
@@ -71,7 +71,7 @@ enum pavo_pvo_result pavo_pvo_check(const struct pavo_tce_table *tables,
 	u64 index, last, tce;
 	u8 shift;
 
-	result = table_of(tables, job, pvo, &table);
+	result = find_table(tables, job, pvo, &table);
 	if (result)
 		return result;
 	shift = READ_ONCE(table->shift);
@@ -83,7 +83,7 @@ enum pavo_pvo_result pavo_pvo_check(const struct pavo_tce_table *tables,
 	if (last >= smp_load_acquire(&table->count))
 		return PAVO_PVO_RANGE;
 	for (; index <= last; index++) {
-		result = entry_of(table, index, pvo, &tce);
+		result = find_entry(table, index, pvo, &tce);
 		if (result)
 			return result;
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * pvo_copy.c - bytes into and out of memory that PVOs name.
+ * pvo_copy.c - copies bytes to and from memory that PVOs name.
  *
  * Called by window/ for each packet of RDMA, in the packet's RCU section: a buffer that a
  * process unmaps meanwhile stays pinned until the section ends. Every page is translated when
@@ -15,10 +15,10 @@
 #include "memory/memory.h"
 #include "net/net.h"
 
-/* Payload up to this length is always copied into the head of the packet. */
+/* Payload up to this length is always copied into the linear part of the packet. */
 #define HEAD_MOST 256u
 
-/* The page of the byte at @pvo, and how many bytes from there on are @left in it. */
+/* Find the page of the byte at @pvo, and the number of bytes from there to the page's end. */
 static enum pavo_pvo_result pvo_page(u32 job, u64 pvo, struct page **page,
 				     unsigned int *offset, unsigned int *left)
 {
@@ -61,17 +61,17 @@ int pavo_job_to_skb(const struct pavo_job *job, u64 pvo, struct sk_buff *skb,
 	enum pavo_pvo_result result;
 	unsigned int offset, left, n;
 	struct page *page;
-	void *room;
+	void *to;
 
 	for (; len; pvo += n, len -= n) {
 		result = pvo_page(pavo_job_id(job), pvo, &page, &offset, &left);
 		if (result)
 			return result;
 		n = min(len, left);
-		room = pavo_tx_put(skb, n);
-		if (!room)
+		to = pavo_tx_put(skb, n);
+		if (!to)
 			return -ENOMEM;
-		memcpy_from_page(room, page, offset, n);
+		memcpy_from_page(to, page, offset, n);
 	}
 	return 0;
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * tce.c - the TCE tables of this machine: memory of the tables, places in them,
- * keys. Called by job.c, with the mutex of the job that has the slot; packets read
- * entries under RCU (pvo.c).
+ * tce.c - the TCE tables of this machine: their memory, the allocation of entries, and keys.
+ * Called by job.c, with the mutex of the job that has the slot; packets read entries under RCU
+ * (pvo.c).
  *
- * Keys go round, from a random start that is chosen once, when the module is loaded. So the
- * PVO of an earlier buffer, job or load does not fit the entries that are in its place now.
+ * Keys are used cyclically, from a random start that is chosen when the module is loaded. So
+ * the PVO of an earlier buffer, job or load does not match the entries that are in its place
+ * now.
  */
 #include <linux/bitmap.h>
 #include <linux/io.h>
@@ -45,10 +46,10 @@ MODULE_PARM_DESC(tce_small_entries,
 		 "pages that a table of small pages can hold (1048576)");
 
 /**
- * struct space - bookkeeping of a table.
+ * struct space - allocator of the entries of a table.
  * @tce:   its entries; NULL until the first is needed
  * @used:  bit map of entries in use
- * @in_use: how many they are
+ * @in_use: their number
  * @next_key: key of the next buffer
  */
 struct space {
@@ -103,19 +104,19 @@ int pavo_tce_init(void)
 	return 0;
 }
 
-void pavo_tce_give(unsigned int slot, u32 job)
+void pavo_tce_assign(unsigned int slot, u32 job)
 {
 	unsigned int i, table = slot * pavo_tce_slot_tables();
 
 	for (i = 0; i < pavo_tce_slot_tables(); i++, table++) {
 		pavo_tce_tables[table].shift = is_large(i) ? LARGE_SHIFT :
 							     SMALL_SHIFT;
-		/* Pairs with table_of() in pvo.c. */
+		/* Pairs with find_table() in pvo.c. */
 		smp_store_release(&pavo_tce_tables[table].job, job);
 	}
 }
 
-void pavo_tce_take(unsigned int slot)
+void pavo_tce_release(unsigned int slot)
 {
 	unsigned int first = slot * pavo_tce_slot_tables();
 	unsigned int end = first + pavo_tce_slot_tables(), i;
@@ -134,8 +135,8 @@ void pavo_tce_take(unsigned int slot)
 	}
 }
 
-/* Do these pages make up one page of 1 << @shift bytes? */
-static bool is_page(struct page **pages, u8 shift)
+/* Are these pages one aligned page of 1 << @shift bytes? */
+static bool is_large_page(struct page **pages, u8 shift)
 {
 	unsigned long pfn = page_to_pfn(pages[0]);
 	unsigned long i, n = 1ul << (shift - PAGE_SHIFT);
@@ -148,15 +149,15 @@ static bool is_page(struct page **pages, u8 shift)
 	return true;
 }
 
-/* Do all of the pages make up pages of 1 << @shift bytes? */
-static bool come_in(struct page **pages, unsigned long npages, u8 shift)
+/* Are all of the pages parts of whole pages of 1 << @shift bytes? */
+static bool are_large_pages(struct page **pages, unsigned long npages, u8 shift)
 {
 	unsigned long i, n = 1ul << (shift - PAGE_SHIFT);
 
 	if (npages % n)
 		return false;
 	for (i = 0; i < npages; i += n)
-		if (!is_page(pages + i, shift))
+		if (!is_large_page(pages + i, shift))
 			return false;
 	return true;
 }
@@ -164,7 +165,8 @@ static bool come_in(struct page **pages, unsigned long npages, u8 shift)
 /*
  * Can the table take entries of that size? An empty large table changes its size if need be.
  * It stays empty for a grace period, so no reader with the old size finds an entry: one of
- * 64 KiB read as one of 16 MiB would let a peer that guesses the key reach far behind it.
+ * 64 KiB read as one of 16 MiB would let a peer that guesses the key access memory far beyond
+ * it.
  */
 static bool table_takes(unsigned int table, unsigned int index, u8 shift)
 {
@@ -201,12 +203,12 @@ static int alloc_table(unsigned int table, u32 entries)
 		return -ENOMEM;
 	}
 	pavo_tce_tables[table].tce = space->tce;
-	/* Pairs with entry_of() in pvo.c. */
+	/* Pairs with find_entry() in pvo.c. */
 	smp_store_release(&pavo_tce_tables[table].count, entries);
 	return 0;
 }
 
-static u32 next_key(struct space *space)
+static u32 next_tce_key(struct space *space)
 {
 	u32 key = space->next_key;
 
@@ -214,9 +216,9 @@ static u32 next_key(struct space *space)
 	return key;
 }
 
-/* Take the first free place for @count entries. False: there is none. */
-static bool reserve_entries(unsigned int table, u32 count,
-			    struct pavo_tce_run *run)
+/* Reserve the first @count free entries in a row. Return: 0; -ENOSPC. */
+static int reserve_entries(unsigned int table, u32 count,
+			   struct pavo_tce_run *run)
 {
 	struct pavo_tce_table *t = &pavo_tce_tables[table];
 	struct space *space = &spaces[table];
@@ -224,17 +226,18 @@ static bool reserve_entries(unsigned int table, u32 count,
 
 	at = bitmap_find_next_zero_area(space->used, t->count, 0, count, 0);
 	if (at >= t->count)
-		return false;
+		return -ENOSPC;
 	bitmap_set(space->used, at, count);
 	space->in_use += count;
 	*run = (struct pavo_tce_run){
-		.pvo = pavo_pvo(next_key(space), table, (u64)at << t->shift),
+		.pvo = pavo_pvo(next_tce_key(space), table,
+				(u64)at << t->shift),
 		.table = table,
 		.first = at,
 		.count = count,
 		.shift = t->shift,
 	};
-	return true;
+	return 0;
 }
 
 static int place_entries(unsigned int slot, u8 shift, unsigned long count,
@@ -249,7 +252,7 @@ static int place_entries(unsigned int slot, u8 shift, unsigned long count,
 		err = alloc_table(table, entries_of(i));
 		if (err)
 			return err;
-		if (reserve_entries(table, count, run))
+		if (!reserve_entries(table, count, run))
 			return 0;
 	}
 	return -ENOSPC;
@@ -258,13 +261,13 @@ static int place_entries(unsigned int slot, u8 shift, unsigned long count,
 static void write_entries(const struct pavo_tce_run *run, struct page **pages)
 {
 	u64 *tce = spaces[run->table].tce + run->first;
-	unsigned int step = run->shift - PAGE_SHIFT;
+	unsigned int order = run->shift - PAGE_SHIFT;
 	u32 i;
 
 	for (i = 0; i < run->count; i++)
 		WRITE_ONCE(tce[i],
 			   pavo_tce(run->pvo,
-				    page_to_phys(pages[(u64)i << step])));
+				    page_to_phys(pages[(u64)i << order])));
 }
 
 int pavo_tce_map(unsigned int slot, struct page **pages, unsigned long npages,
@@ -278,7 +281,7 @@ int pavo_tce_map(unsigned int slot, struct page **pages, unsigned long npages,
 		if (page_to_phys(pages[i]) > PAVO_PVO_OFFSET_MASK)
 			return -ERANGE;
 	for (i = 0; err == -ENOSPC && i < ARRAY_SIZE(shifts); i++)
-		if (come_in(pages, npages, shifts[i]))
+		if (are_large_pages(pages, npages, shifts[i]))
 			err = place_entries(slot, shifts[i],
 					    npages >> (shifts[i] - PAGE_SHIFT),
 					    run);

@@ -18,7 +18,7 @@ struct page;
 extern struct pavo_tce_table pavo_tce_tables[PAVO_TCE_TABLES];
 
 /**
- * struct pavo_tce_run - entries of one buffer, side by side.
+ * struct pavo_tce_run - the consecutive entries of one buffer.
  * @pvo:   PVO of the first byte of the first page
  * @table: their table
  * @first: index of the first entry
@@ -34,7 +34,7 @@ struct pavo_tce_run {
 };
 
 /**
- * struct pavo_tce_use - how full a table is.
+ * struct pavo_tce_use - the use of a table.
  * @table:   its number
  * @shift:   page size is 1 << shift
  * @entries: entries that it can hold
@@ -54,15 +54,15 @@ int pavo_tce_init(void);
 unsigned int pavo_tce_slots(void);
 unsigned int pavo_tce_slot_tables(void);
 
-/** pavo_tce_give - give the tables of @slot to job @job. */
-void pavo_tce_give(unsigned int slot, u32 job);
+/** pavo_tce_assign - assign the tables of @slot to job @job. */
+void pavo_tce_assign(unsigned int slot, u32 job);
 
 /**
- * pavo_tce_take - take the tables of @slot from their job and free their memory. Called when
- * no entry is in use any more. Sleeps.
+ * pavo_tce_release - end the assignment of the tables of @slot and free their memory. Called
+ * when no entry is in use any more. Sleeps.
  * @slot: the job slot
  */
-void pavo_tce_take(unsigned int slot);
+void pavo_tce_release(unsigned int slot);
 
 /**
  * pavo_tce_map - make entries for pages, of the largest size that all of them come in.
@@ -74,8 +74,8 @@ void pavo_tce_take(unsigned int slot);
  * A large page must lie whole in the buffer, at a multiple of its size in real memory. So
  * entries never let a peer reach beyond the pages that were mapped.
  *
- * Return: 0; -ENOSPC: no table of @slot has room; -ERANGE: the address of a page needs more
- * than 42 bits; -ENOMEM.
+ * Return: 0; -ENOSPC: no table of @slot has enough free entries in a row; -ERANGE: the address
+ * of a page needs more than 42 bits; -ENOMEM.
  *
  * Context: one at a time for each slot; sleeps.
  */
@@ -90,7 +90,7 @@ int pavo_tce_map(unsigned int slot, struct page **pages, unsigned long npages,
  */
 void pavo_tce_unmap(const struct pavo_tce_run *run);
 
-/** pavo_tce_use - how full table @index of @slot is. Context: as pavo_tce_map(). */
+/** pavo_tce_use - report the use of table @index of @slot. Context: as pavo_tce_map(). */
 struct pavo_tce_use pavo_tce_use(unsigned int slot, unsigned int index);
 
 #endif /* PAVO_TCE_H */

@@ -12,8 +12,8 @@
  * table first, then has the slots walked, and completes after the walk. From then on no byte
  * changes through the key, and no peer reads by it what is written later: data that peers read
  * is copied into packets. With pavo_copy_reads (payload.h) off, pages of plain regions are
- * attached to packets, which may wait in a queue of the interface (docs/architecture.md, "Packets
- * that wait in a queue"). Pages of a region with @copied are never attached. On-demand regions
+ * attached to packets, which may wait in a queue of the interface (docs/memory.md, "Packets that
+ * wait in a queue"). Pages of a region with @copied are never attached. On-demand regions
  * are such, and with them all memory that lies in a PCI device.
  *
  * Deregistration also waits for a grace period, for users by L_Key.

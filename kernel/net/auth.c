@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * auth.c - authentication of packets without an ICRC, by a key that no one outside this module
- * knows.
+ * auth.c - authentication of packets with deferred ICRC, by a secret key of this module.
  *
- * On its way between two adapters of one machine a packet crosses network namespaces of tenants.
- * These can send packets that look the same (tunnels, tc, BPF, packet sockets). So the metadata of
- * each such packet has a MAC, SipHash-2-4 with a key drawn at load, over addresses, source port,
- * transport headers, geometry, sender, and what names attached memory. Payload is not covered: a
- * namespace on the way can change it, as it can with any packet (docs/protocol.md).
+ * Between two adapters of one machine a packet crosses network namespaces of tenants. These can
+ * send packets that look the same (tunnels, tc, BPF, packet sockets). So the metadata of each
+ * packet with deferred ICRC has a MAC: SipHash-2-4 with a key drawn at load. It covers addresses,
+ * source port, transport headers, lengths, sender, and the lkey and token of attached memory. It
+ * does not cover payload: a namespace on the path can change that in any packet (docs/protocol.md).
  *
- * The key and token of attached memory are encrypted by a mask made of the MAC, which is a
- * synthetic initialization vector (RFC 5297): the same key of memory never looks the same twice.
+ * lkey and token of attached memory are encrypted by a mask derived from the MAC, which is a
+ * synthetic initialization vector (RFC 5297), so equal keys have different ciphertexts.
  *
  * Called by deferred_icrc.c and coalesced.c through tx.c, rx.c and gro.c, BH disabled.
  */
@@ -26,10 +25,10 @@
 static siphash_key_t mac_key __read_mostly;
 static siphash_key_t mask_key __read_mostly;
 
-/* Words in front of the headers: addresses, geometry, sender, memory. */
+/* 64-bit words in front of the headers: addresses, lengths, sender, memory. */
 #define FIXED_WORDS (4 + 1 + 1 + 1)
 
-/* The bytes that a MAC covers; of a bundle, headers and length of each packet. */
+/* The bytes that a MAC covers; of a coalesced packet: headers and length of each packet. */
 struct covered {
 	u64 fixed[FIXED_WORDS];
 	u8 headers[PAVO_COALESCED_PACKETS * (PAVO_MAX_HDR_LEN + sizeof(u16))];
@@ -43,7 +42,7 @@ void pavo_auth_init(void)
 	get_random_bytes(&mask_key, sizeof(mask_key));
 }
 
-/* Add the header of one packet, whose BTH is at @from. Return: its length; 0: not all there. */
+/* Copy the headers of one packet, whose BTH is at @from. Return: bytes; 0: they are incomplete. */
 static unsigned int add_header(u8 *to, const struct sk_buff *skb,
 			       unsigned int from)
 {
@@ -58,7 +57,7 @@ static unsigned int add_header(u8 *to, const struct sk_buff *skb,
 	return op->hdr_len;
 }
 
-/* Add headers and lengths of all packets of a bundle. Return: bytes; 0: a wrong length. */
+/* Copy headers and lengths of all packets of a coalesced packet. Return: bytes; 0: wrong length. */
 static unsigned int add_coalesced(u8 *to, const struct sk_buff *skb,
 				  unsigned int from,
 				  const struct pavo_meta *meta)
@@ -80,7 +79,7 @@ static unsigned int add_coalesced(u8 *to, const struct sk_buff *skb,
 	return done;
 }
 
-/* Add the words in front of the headers. Return: bytes. */
+/* Write the words in front of the headers. Return: bytes. */
 static unsigned int add_fixed(u64 *to, const void *ip, const struct udphdr *udp,
 			      const struct sk_buff *skb, unsigned int len,
 			      const struct pavo_meta *meta)
@@ -106,7 +105,7 @@ static unsigned int add_fixed(u64 *to, const void *ip, const struct udphdr *udp,
 	return (u8 *)at - (u8 *)to;
 }
 
-/* The MAC of a packet with its plain metadata; false: the packet is not what @meta says. */
+/* Compute the MAC of a packet and its plain metadata. False: @meta does not fit the packet. */
 static bool make_mac(u64 *mac, const struct sk_buff *skb, unsigned int from,
 		     const void *ip, const struct pavo_meta *meta)
 {
@@ -126,7 +125,7 @@ static bool make_mac(u64 *mac, const struct sk_buff *skb, unsigned int from,
 	return true;
 }
 
-/* Encrypt or decrypt what names memory. */
+/* Encrypt or decrypt lkey and token. */
 static void mask_memory(struct pavo_meta *meta)
 {
 	u64 mask;
@@ -138,13 +137,13 @@ static void mask_memory(struct pavo_meta *meta)
 	meta->token ^= mask;
 }
 
-bool pavo_auth_sign(struct pavo_meta *meta, const struct sk_buff *skb,
-		    unsigned int from, const void *ip)
+int pavo_auth_sign(struct pavo_meta *meta, const struct sk_buff *skb,
+		   unsigned int from, const void *ip)
 {
 	if (!make_mac(&meta->mac, skb, from, ip, meta))
-		return false;
+		return -EINVAL;
 	mask_memory(meta);
-	return true;
+	return 0;
 }
 
 bool pavo_auth_verify(struct pavo_meta *meta, const struct sk_buff *skb,

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * coalesced.c - bundles: short packets for one peer that go through the stack as one late packet.
+ * coalesced.c - coalesced packets: short packets for one peer in one skb with deferred ICRC.
  *
- * A train has packets of one long message under one header; a bundle has whole messages of one
- * packet each, one behind the other from the BTH to the pad. Behind them stand the lengths of all
- * packets (u16, in the order of this machine), and the metadata, which has their number. The
- * requester makes bundles, the receiver takes them apart, and deferred_icrc.c cuts them for a device.
+ * A GSO super-packet has the payload of one long message behind one header. A coalesced packet has
+ * whole messages of one packet each, in a row, each from its BTH to its pad. Behind them are the
+ * lengths of all packets (u16, host byte order) and the metadata, which has their number. The
+ * requester makes coalesced packets, the receiver splits them, and deferred_icrc.c segments them
+ * for devices.
  */
 #include <linux/skbuff.h>
 #include "compat.h"
@@ -28,16 +29,15 @@ bool pavo_coalesced_allowed(u8 opcode)
 	}
 }
 
-/* ------------------------------------------------------------------ making */
+/* ----------------------------------------------------------------- sending */
 
-bool pavo_coalesced_begin(const struct pavo_stats *stats,
-			  struct pavo_flow *flow,
-			  struct pavo_coalesced *coalesced, unsigned int room)
+int pavo_coalesced_begin(const struct pavo_stats *stats, struct pavo_flow *flow,
+			 struct pavo_coalesced *coalesced, unsigned int bytes)
 {
 	coalesced->count = 0;
-	coalesced->skb =
-		pavo_tx_alloc(stats, flow, NULL, room + sizeof(coalesced->len));
-	return coalesced->skb;
+	coalesced->skb = pavo_tx_alloc(stats, flow, NULL,
+				       bytes + sizeof(coalesced->len));
+	return coalesced->skb ? 0 : -ENOMEM;
 }
 
 bool pavo_coalesced_fits(const struct pavo_coalesced *coalesced,
@@ -48,7 +48,7 @@ bool pavo_coalesced_fits(const struct pavo_coalesced *coalesced,
 		       len + sizeof(coalesced->len) + sizeof(struct pavo_meta);
 }
 
-/* Add the lengths. Return: the longest. */
+/* Append the lengths of all packets. Return: the longest of them. */
 static unsigned int put_lengths(const struct pavo_coalesced *coalesced)
 {
 	unsigned int longest = 0, i;
@@ -67,18 +67,18 @@ int pavo_coalesced_send(const struct pavo_stats *stats, struct pavo_flow *flow,
 	struct sk_buff *skb = coalesced->skb;
 	unsigned int bytes = skb->len + coalesced->count * PAVO_ICRC_LEN;
 	unsigned int longest = put_lengths(coalesced);
-	void *room = skb_put(skb, sizeof(*meta));
+	void *to = skb_put(skb, sizeof(*meta));
 
 	coalesced->skb = NULL;
 	meta->packets = coalesced->count;
-	/* To the stack a packet is what is in front of its payload, the BTH, and a unit. */
+	/* The stack takes the length of a packet for that of the BTH and a unit of payload. */
 	pavo_deferred_mark(skb, PAVO_BTH_LEN);
 	pavo_deferred_make(skb, longest - PAVO_BTH_LEN, coalesced->count);
-	return pavo_tx_authentic(stats, flow, skb, meta, room, coalesced->count,
+	return pavo_tx_authentic(stats, flow, skb, meta, to, coalesced->count,
 				 bytes);
 }
 
-/* ------------------------------------------------------------- taking apart */
+/* --------------------------------------------------------------- receiving */
 
 unsigned int pavo_coalesced_len(const struct sk_buff *skb,
 				const struct pavo_meta *meta, u32 i)
@@ -103,16 +103,16 @@ enum pavo_parse_status pavo_coalesced_parse(struct pavo_pkt *pkt,
 
 	if (!len || from + len > skb->len || skb_headlen(skb) < from)
 		return PAVO_PARSE_SHORT;
-	/* It has no room for its ICRC. */
+	/* The packet has no space for its ICRC. */
 	status = pavo_parse_headers(pkt, skb, from, len + PAVO_ICRC_LEN);
 	if (status == PAVO_PARSE_OK && !pavo_coalesced_allowed(pkt->opcode))
 		return PAVO_PARSE_OPCODE;
 	return status;
 }
 
-/* Is it for the same queue pair? The first one was looked at (demux.c). */
-static bool is_coalesced_alike(const struct pavo_pkt *pkt,
-			       const struct pavo_pkt *first)
+/* Is it for the same queue pair as the first packet, which demux.c has accepted? */
+static bool is_for_same_qp(const struct pavo_pkt *pkt,
+			   const struct pavo_pkt *first)
 {
 	return pkt->dqpn == first->dqpn && pkt->pkey == first->pkey &&
 	       !((pkt->opcode ^ first->opcode) & PAVO_SVC_MASK);
@@ -128,7 +128,7 @@ bool pavo_rx_next(struct pavo_rx *rx)
 	if (pavo_coalesced_parse(&pkt, rx->skb, rx->at,
 				 pavo_coalesced_len(rx->skb, &rx->meta,
 						    rx->index)) ||
-	    !is_coalesced_alike(&pkt, &rx->pkt)) {
+	    !is_for_same_qp(&pkt, &rx->pkt)) {
 		pavo_stats_add(rx->port->stats, rx_drop_opcode, 1);
 		return false;
 	}

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * deferred_icrc.c - late packets: packets, trains and bundles that have no ICRC yet, and are cut into
- * packets with one where a device cannot take them whole.
+ * deferred_icrc.c - packets whose ICRC is deferred: single packets, GSO super-packets and coalesced
+ * packets that have no ICRC. For devices that cannot take them they are segmented into packets with
+ * an ICRC.
  *
- * To the network stack a late packet is a UDP tunnel with a protocol of its own inside, to be
- * segmented by the device. Devices in software (veth) pass it on as it is, so two adapters of one
- * machine exchange it whole, as TCP does with its checksum. For any other device the stack calls
- * segment_gso(). A peer that does not know late packets must not get one: qp/pair.c.
+ * To the network stack such a packet is a UDP tunnel with a protocol of its own inside, which the
+ * device is to segment. Devices in software (veth) pass it on unchanged, so two adapters of one
+ * machine never compute an ICRC, as TCP does with its checksum. For any other device the stack
+ * calls segment_gso(). qp/pair.c makes sure that only peers which support it get such a packet.
  *
- * Tunnels, tc and BPF can give any packet such fields. So these only say what a packet may be: it
- * is late if its metadata is authentic (auth.c).
+ * Tunnels, tc and BPF can set the same fields in any packet. So the fields are a hint only: the
+ * ICRC counts as deferred if the packet's metadata is authentic (auth.c).
  */
 #include <linux/ip.h>
 #include <linux/ipv6.h>
@@ -24,19 +25,19 @@
 bool pavo_deferred_icrc = true;
 module_param_named(deferred_icrc, pavo_deferred_icrc, bool, 0644);
 MODULE_PARM_DESC(deferred_icrc,
-		 "adapters of this machine exchange trains without ICRC (Y)");
+		 "defer the ICRC of packets to adapters of this machine (Y)");
 
 static bool (*leaves)(const struct pavo_meta *meta, u32 psn);
 
-/* For people: trains and bundles that were made, late packets that devices had cut. */
-static atomic_long_t gso_made = ATOMIC_LONG_INIT(0);
+/* For debugfs: skbs of several packets that were made, skbs segmented, packets that GRO merged. */
+static atomic_long_t super_packets = ATOMIC_LONG_INIT(0);
 static atomic_long_t deferred_segmented = ATOMIC_LONG_INIT(0);
 static atomic_long_t packets_merged = ATOMIC_LONG_INIT(0);
 
 void pavo_deferred_show(struct seq_file *file)
 {
-	seq_printf(file, "trains %ld\ncut %ld\nmerged %ld\n",
-		   atomic_long_read(&gso_made),
+	seq_printf(file, "super_packets %ld\nsegmented %ld\nmerged %ld\n",
+		   atomic_long_read(&super_packets),
 		   atomic_long_read(&deferred_segmented),
 		   atomic_long_read(&packets_merged));
 }
@@ -50,7 +51,7 @@ void pavo_deferred_mark(struct sk_buff *skb, unsigned int hdr_len)
 {
 	skb_reset_inner_mac_header(skb);
 	skb_reset_inner_network_header(skb);
-	/* The stack takes what is in front of it, and gso_size, for the length of a packet. */
+	/* The stack takes the length of a packet for what is in front of this header plus gso_size. */
 	skb_set_inner_transport_header(skb, hdr_len + PAVO_ICRC_LEN);
 	skb_set_inner_protocol(skb, htons(ETH_P_IBOE));
 	skb->encapsulation = 1;
@@ -62,12 +63,12 @@ void pavo_deferred_make(struct sk_buff *skb, unsigned int unit,
 	struct skb_shared_info *info = skb_shinfo(skb);
 
 	if (npkts > 1)
-		atomic_long_inc(&gso_made);
+		atomic_long_inc(&super_packets);
 	info->gso_type = PAVO_GSO_DEFERRED;
-	/* Without a unit, as that of empty messages, the stack would cut nothing. */
+	/* With a unit of 0, as of empty messages, the stack would segment nothing. */
 	info->gso_size = max(unit, 1u);
 	info->gso_segs = npkts;
-	/* Without a checksum the stack would cut it at once. */
+	/* Without a checksum the stack would segment it at once. */
 	skb->ip_summed = CHECKSUM_UNNECESSARY;
 }
 
@@ -86,22 +87,25 @@ void pavo_deferred_merged(struct sk_buff *skb, unsigned int at,
 	skb->ip_summed = CHECKSUM_UNNECESSARY;
 }
 
-bool pavo_deferred_meta(struct pavo_meta *meta, struct sk_buff *skb,
-			unsigned int from)
+int pavo_deferred_meta(struct pavo_meta *meta, struct sk_buff *skb,
+		       unsigned int from)
 {
 	unsigned int at;
 
 	if (skb_headlen(skb) < from || skb->len < from + sizeof(*meta))
-		return false;
+		return -EINVAL;
 	at = skb->len - sizeof(*meta);
 	if (likely(!skb_is_nonlinear(skb))) {
 		memcpy(meta, skb->data + at, sizeof(*meta));
-		return true;
+		return 0;
 	}
 	if (skb_copy_bits(skb, at, meta, sizeof(*meta)))
-		return false;
-	/* Lengths and headers of a bundle are read where they are: keep others from them. */
-	return !meta->packets || !skb_linearize(skb);
+		return -EINVAL;
+	/*
+	 * Lengths and headers of a coalesced packet are read in place, so copy them out of
+	 * fragments that others may write to.
+	 */
+	return meta->packets ? skb_linearize(skb) : 0;
 }
 
 enum pavo_parse_status pavo_deferred_parse(struct pavo_pkt *pkt,
@@ -127,25 +131,32 @@ enum pavo_parse_status pavo_deferred_parse(struct pavo_pkt *pkt,
 	return PAVO_PARSE_OK;
 }
 
-/* ------------------------------------------------------- cutting for a device */
+/* ------------------------------------------------------------ segmentation */
 
-/* A train or bundle that is being cut; skb->data is at its BTH. */
-struct seg {
+/**
+ * struct segmentation - a packet with deferred ICRC that is being segmented.
+ * @skb:    the packet; skb->data is at its BTH
+ * @pkt:    its headers
+ * @meta:   its metadata
+ * @attach: the device takes fragments
+ * @at:     coalesced packet: offset of the next packet from skb->data
+ */
+struct segmentation {
 	struct sk_buff *skb;
 	struct pavo_pkt pkt;
 	struct pavo_meta meta;
-	bool attach; /* the device takes fragments */
-	unsigned int at; /* bundles: the next packet */
+	bool attach;
+	unsigned int at;
 };
 
-/* Copy payload to the end of the linear part. */
+/* Append payload to the linear part, by copying. */
 static bool copy_payload(struct sk_buff *to, const struct sk_buff *skb,
 			 unsigned int from, unsigned int len)
 {
 	return !skb_copy_bits(skb, from, skb_put(to, len), len);
 }
 
-/* Make bytes of the fragments of @skb fragments of @to. */
+/* Append payload in the fragments of @skb to @to, by reference. */
 static bool attach_payload(struct sk_buff *to, const struct sk_buff *skb,
 			   unsigned int from, unsigned int len)
 {
@@ -174,7 +185,7 @@ static bool attach_payload(struct sk_buff *to, const struct sk_buff *skb,
 	return !len;
 }
 
-/* Add pad and room for the ICRC; each packet has its own, since clones share fragments. */
+/* Append pad and space for the ICRC, which is not shared: clones share fragments of payload. */
 static u8 *add_segment_trailer(struct sk_buff *to, unsigned int pad)
 {
 	const unsigned int len = pad + PAVO_ICRC_LEN;
@@ -196,8 +207,8 @@ static u8 *add_segment_trailer(struct sk_buff *to, unsigned int pad)
 }
 
 /*
- * Write the ICRC of packet @i. The stack sets lengths, and the IPv4 identification, when all
- * packets are cut: take copies of the headers with the values that they will have.
+ * Write the ICRC of packet @i. The stack sets lengths and the IPv4 identification only after all
+ * packets are made, so compute the ICRC over copies of the headers with these values.
  */
 static bool finish_segment_icrc(struct sk_buff *to, bool ipv6, u32 i, u8 *icrc)
 {
@@ -227,8 +238,9 @@ static bool finish_segment_icrc(struct sk_buff *to, bool ipv6, u32 i, u8 *icrc)
 	return true;
 }
 
-/* Fill @to with packet @i of a train, without its trailer. */
-static bool fill_gso_packet(struct sk_buff *to, const struct seg *seg, u32 i)
+/* Write packet @i of a super-packet to @to, without its trailer. */
+static bool fill_gso_packet(struct sk_buff *to, const struct segmentation *seg,
+			    u32 i)
 {
 	const struct sk_buff *skb = seg->skb;
 	const unsigned int unit = skb_shinfo(skb)->gso_size;
@@ -242,8 +254,9 @@ static bool fill_gso_packet(struct sk_buff *to, const struct seg *seg, u32 i)
 	return copy_payload(to, skb, from, len);
 }
 
-/* The same with packet @i of a bundle, which has its pad. */
-static bool fill_coalesced_packet(struct sk_buff *to, struct seg *seg, u32 i)
+/* Write packet @i of a coalesced packet to @to. The pad is part of it. */
+static bool fill_coalesced_packet(struct sk_buff *to, struct segmentation *seg,
+				  u32 i)
 {
 	unsigned int from = seg->at;
 	unsigned int len = pavo_coalesced_len(seg->skb, &seg->meta, i);
@@ -253,8 +266,8 @@ static bool fill_coalesced_packet(struct sk_buff *to, struct seg *seg, u32 i)
 	       copy_payload(to, seg->skb, from, len);
 }
 
-/* Fill @to, which has the room of headers in front, with packet @i. */
-static bool fill_packet(struct sk_buff *to, struct seg *seg, u32 i)
+/* Write packet @i to @to, which has space for headers in front. */
+static bool fill_packet(struct sk_buff *to, struct segmentation *seg, u32 i)
 {
 	const bool coalesced = seg->meta.packets;
 	unsigned int pad = 0;
@@ -270,7 +283,7 @@ static bool fill_packet(struct sk_buff *to, struct seg *seg, u32 i)
 					   i, icrc);
 }
 
-static struct sk_buff *segment_packet(struct seg *seg, u32 i)
+static struct sk_buff *segment_packet(struct segmentation *seg, u32 i)
 {
 	struct sk_buff *skb = seg->skb, *to;
 	const unsigned int front = skb_headroom(skb);
@@ -289,7 +302,7 @@ static struct sk_buff *segment_packet(struct seg *seg, u32 i)
 	to->ip_summed = CHECKSUM_NONE;
 	skb_set_inner_protocol(to, 0);
 	skb_reserve(to, front);
-	/* The headers in front of the BTH, and what is free in front of them. */
+	/* Copy the headers in front of the BTH, and the headroom in front of these. */
 	memcpy(to->head, skb->head, front);
 	if (fill_packet(to, seg, i))
 		return to;
@@ -297,8 +310,8 @@ static struct sk_buff *segment_packet(struct seg *seg, u32 i)
 	return NULL;
 }
 
-/* Take a late packet apart, if its metadata is authentic; skb->data is at the BTH. */
-static bool take_apart(struct seg *seg)
+/* Parse the packet, and verify its metadata; skb->data is at the BTH. */
+static int parse_deferred(struct segmentation *seg)
 {
 	struct sk_buff *skb = seg->skb;
 	unsigned int ip_len;
@@ -306,38 +319,40 @@ static bool take_apart(struct seg *seg)
 	bool ok;
 
 	if (!pavo_deferred_has_mark(skb) || !pavo_deferred_has_type(skb) ||
-	    !pavo_deferred_meta(&seg->meta, skb, 0))
-		return false;
+	    pavo_deferred_meta(&seg->meta, skb, 0))
+		return -EINVAL;
 	ip_len = seg->meta.flags & PAVO_META_IPV6 ? sizeof(struct ipv6hdr) :
 						    sizeof(struct iphdr);
 	if (skb_headroom(skb) < sizeof(struct udphdr) + ip_len)
-		return false;
+		return -EINVAL;
 	if (pavo_deferred_parse(&seg->pkt, &seg->meta, skb, 0) != PAVO_PARSE_OK)
-		return false;
+		return -EINVAL;
 	ip = skb->data - sizeof(struct udphdr) - ip_len;
-	/* The stack also cuts what a process takes out of a queue of a filter. */
+	/* A process that reinjects a packet from a netfilter queue gets here in process context. */
 	local_bh_disable();
 	ok = pavo_auth_verify(&seg->meta, skb, 0, ip);
 	local_bh_enable();
-	return ok;
+	return ok ? 0 : -EINVAL;
 }
 
 /*
- * Cut a late packet into packets with their ICRC: the segmentation that the stack calls for a
- * device without it. skb->data and all header offsets are at the BTH.
+ * Segment a packet with deferred ICRC into packets that have one. The stack calls this for devices
+ * that do not segment it themselves. skb->data and all header offsets are at the BTH.
  */
 static struct sk_buff *segment_gso(struct sk_buff *skb,
 				   netdev_features_t features)
 {
-	struct seg seg = {
+	struct segmentation seg = {
 		.skb = skb,
 		.attach = features & NETIF_F_SG && !skb_has_frag_list(skb),
 	};
 	struct sk_buff *first = NULL, *last = NULL, *to;
 	u32 n, i;
+	int err;
 
-	if (!take_apart(&seg))
-		return ERR_PTR(-EINVAL);
+	err = parse_deferred(&seg);
+	if (err)
+		return ERR_PTR(err);
 	if (!leaves(&seg.meta, seg.pkt.psn))
 		return ERR_PTR(-ESTALE);
 	atomic_long_inc(&deferred_segmented);
@@ -354,7 +369,7 @@ static struct sk_buff *segment_gso(struct sk_buff *skb,
 			first = to;
 		last = to;
 	}
-	/* The stack finds the end of the list there, as skb_segment() leaves it. */
+	/* The stack looks for the end of the list there, as after skb_segment(). */
 	first->prev = last;
 	return first;
 }
@@ -371,7 +386,7 @@ void pavo_deferred_init(bool (*when_leaving)(const struct pavo_meta *meta,
 	dev_add_offload(&deferred_offload);
 }
 
-/* pavo_deferred_exit - late packets that still wait in a queue are dropped there. */
+/* Deferred packets in queues of the stack are dropped there. */
 void pavo_deferred_exit(void)
 {
 	dev_remove_offload(&deferred_offload);

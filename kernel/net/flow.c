@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * flow.c - flows: from an address vector to addresses, port and route.
+ * flow.c - flows: resolve an address vector into addresses, port and route.
  *
  * Called by control/ (connected QPs), by the requester for datagrams, by window/ for routes to
  * nodes, and by tx.c for the route of each packet. Owns the reference to the source GID and
@@ -26,8 +26,9 @@
 
 static bool trust_namespaces;
 module_param(trust_namespaces, bool, 0644);
-MODULE_PARM_DESC(trust_namespaces,
-		 "attach payload to other namespaces, all are trusted (N)");
+MODULE_PARM_DESC(
+	trust_namespaces,
+	"attach pages to packets that go to other network namespaces (N)");
 
 /* May packets of this family be sent to @daddr? */
 static bool valid_daddr(const struct in6_addr *daddr, bool ipv6)
@@ -37,7 +38,7 @@ static bool valid_daddr(const struct in6_addr *daddr, bool ipv6)
 	return ipv6_addr_v4mapped(daddr) && daddr->s6_addr32[3];
 }
 
-/* Set the fields that follow from the source GID; RCU read side. */
+/* Set the fields that depend on the source GID; RCU read side. */
 static int take_sgid(struct pavo_flow *flow)
 {
 	const struct ib_gid_attr *sgid = flow->sgid;
@@ -59,10 +60,10 @@ static int take_sgid(struct pavo_flow *flow)
 }
 
 /*
- * The priority of a packet: the service level, or, where that is 0, what the traffic class means to
- * IP. A queueing discipline goes by it, and a VLAN finds the PCP of a frame by it.
+ * Compute skb->priority: the service level, or, where that is 0, the priority that IP gives the
+ * traffic class. Queueing disciplines use it, and VLANs map it to the PCP of a frame.
  */
-static u8 priority_of(const struct rdma_ah_attr *attr)
+static u8 choose_priority(const struct rdma_ah_attr *attr)
 {
 	u8 level = rdma_ah_get_sl(attr);
 
@@ -80,7 +81,7 @@ int pavo_flow_init(struct pavo_flow *flow, const struct pavo_port *port,
 	flow->port = port;
 	flow->traffic_class = grh->traffic_class;
 	flow->hop_limit = grh->hop_limit;
-	flow->priority = priority_of(attr);
+	flow->priority = choose_priority(attr);
 	flow->flow_label = grh->flow_label & PAVO_FLOW_LABEL;
 	flow->sport = htons(rdma_get_udp_sport(flow->flow_label, lqpn, rqpn));
 	memcpy(&flow->daddr, grh->dgid.raw, sizeof(flow->daddr));
@@ -133,7 +134,7 @@ static struct dst_entry *find_route4(struct pavo_flow *flow,
 	rt = ip_route_output_key(net, &fl);
 	if (IS_ERR(rt))
 		return NULL;
-	/* RDMA has no broadcast, and no check was made that the user may send one. */
+	/* RDMA has no broadcast, and the right of the user to send one was not checked. */
 	if (rt->rt_flags & RTCF_BROADCAST) {
 		ip_rt_put(rt);
 		return NULL;
@@ -186,9 +187,9 @@ static struct dst_entry *find_route(struct pavo_flow *flow)
 	rcu_read_lock();
 	ndev = rdma_read_gid_attr_ndev_rcu(flow->sgid);
 	/*
-	 * The GID entry of an address that is removed is gone for good. If the
-	 * address comes back (IPv6 addresses do so with the link), it gets a new
-	 * entry, which to connected QPs is still the same GID.
+	 * The GID entry of an address that was removed stays invalid. If the address is added
+	 * again (IPv6 addresses are with the link), it gets a new entry, which to connected QPs is
+	 * the same GID.
 	 */
 	if (IS_ERR(ndev))
 		ndev = find_own(flow);
@@ -231,8 +232,8 @@ struct dst_entry *pavo_flow_route(struct pavo_flow *flow)
 	return dst;
 }
 
-/* Is the destination an adapter of this namespace? RCU read side. */
-static bool may_take_loopback(const struct pavo_flow *flow, struct net *net)
+/* True if the destination is an adapter of this namespace. RCU read side. */
+static bool has_local_destination(const struct pavo_flow *flow, struct net *net)
 {
 	const struct net_device *ndev =
 		flow->ipv6 ?
@@ -248,7 +249,7 @@ void pavo_flow_allow_loopback(struct pavo_flow *flow, const void *user)
 
 	rcu_read_lock();
 	own = rcu_dereference(flow->port->ndev);
-	flow->loopback = own && may_take_loopback(flow, dev_net(own));
+	flow->loopback = own && has_local_destination(flow, dev_net(own));
 	rcu_read_unlock();
 	flow->share = hash_ptr(user, ilog2(PAVO_LOOPBACK_SHARES));
 }
@@ -267,8 +268,8 @@ bool pavo_flow_is_loopback(struct pavo_flow *flow)
 }
 
 /*
- * Does an interface need packets to be cut? A change of its features at this moment may cost a
- * packet, no more.
+ * True if an interface needs super-packets to be segmented. If its features change at this moment,
+ * at most one packet is lost.
  */
 static bool needs_segmentation(const struct net_device *ndev)
 {
@@ -282,7 +283,7 @@ enum pavo_icrc_defer pavo_flow_icrc_defer(struct pavo_flow *flow,
 					  struct pavo_gso_backoff *backoff,
 					  bool same_host)
 {
-	enum pavo_icrc_defer late = PAVO_ICRC_DEFER_NONE;
+	enum pavo_icrc_defer defer = PAVO_ICRC_DEFER_NONE;
 	struct dst_entry *dst;
 
 	if (!READ_ONCE(pavo_deferred_icrc))
@@ -293,14 +294,14 @@ enum pavo_icrc_defer pavo_flow_icrc_defer(struct pavo_flow *flow,
 	if (!dst)
 		return PAVO_ICRC_DEFER_NONE;
 	if (flow->loopback && dst->dev->flags & IFF_LOOPBACK)
-		late = PAVO_ICRC_DEFER_ALL;
+		defer = PAVO_ICRC_DEFER_ALL;
 	else if (needs_segmentation(dst->dev) && pavo_gso_backoff_pass(backoff))
-		late = PAVO_ICRC_DEFER_GSO;
+		defer = PAVO_ICRC_DEFER_GSO;
 	dst_release(dst);
-	return late;
+	return defer;
 }
 
-/* Does a packet that is sent to @ndev reach an adapter of the same namespace at once, by veth? */
+/* True if @ndev is a veth whose peer is the interface of an adapter of the same namespace. */
 static bool leads_to_adapter(const struct net_device *ndev)
 {
 	const struct net_device_ops *ops = ndev->netdev_ops;
@@ -313,7 +314,7 @@ static bool leads_to_adapter(const struct net_device *ndev)
 	       pavo_port_find(peer);
 }
 
-/* May a packet with pages of a process be sent to @ndev? RCU read side. */
+/* True if packets with attached pages may be sent to @ndev. RCU read side. */
 static bool may_have_pages(const struct pavo_flow *flow,
 			   const struct net_device *ndev)
 {
@@ -321,7 +322,7 @@ static bool may_have_pages(const struct pavo_flow *flow,
 		return true;
 	if (is_vlan_dev(ndev))
 		ndev = vlan_dev_real_dev(ndev);
-	/* Only drivers of hardware have a parent: a bus that it is on. */
+	/* Only an interface of hardware has a parent: the device on its bus. */
 	if (ndev->dev.parent)
 		return true;
 	return flow->loopback && leads_to_adapter(ndev);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * gro.c - generic receive offload: packets of one message that come in a row become a train.
+ * gro.c - generic receive offload: merges consecutive packets of one message into a super-packet.
  *
  * Called by the network stack for each packet to the port that an interface with GRO has received,
- * before IP. A packet joins the one in front of it if both have a right ICRC; the receiver does not
- * check it again, as the train gets authentic metadata. All others go their usual way, and so does
- * a packet that no other follows.
+ * before IP. A packet is merged into the one in front of it if both ICRCs are right. The receiver
+ * does not check them again, because the super-packet gets authentic metadata. All other packets
+ * are passed on unchanged, as is a packet that no other one follows.
  *
- * A merged train has a kind of segmentation that no device claims, so the stack cuts it (deferred_icrc.c)
- * before any device gets it, should a rule send it on instead of to the socket.
+ * A merged super-packet has a GSO type that no device claims. If a rule forwards it instead of
+ * delivering it to the socket, the stack segments it (deferred_icrc.c) before any device gets it.
  */
 #include <linux/inetdevice.h>
 #include <linux/ip.h>
@@ -22,8 +22,8 @@
 #include "net_private.h"
 
 /**
- * struct arrival - a packet that may be of a train.
- * @skb:  the packet, or the train so far
+ * struct arrival - a received packet that GRO looks at.
+ * @skb:  the packet, or the super-packet so far
  * @pkt:  its headers
  * @at:   offset of the BTH from skb->data
  * @ipv6: family
@@ -64,7 +64,7 @@ static bool arrival_icrc_ok(const struct arrival *arrival)
 	       crc == PAVO_CRC_GOOD;
 }
 
-/* Is it for this namespace? A packet on its way to another is nothing that pavo may merge. */
+/* True if it is for this namespace: pavo must not merge packets that are forwarded. */
 static bool is_local(const struct arrival *arrival, struct net *net)
 {
 	const struct ipv6hdr *ip6 = ip_of(arrival);
@@ -76,8 +76,8 @@ static bool is_local(const struct arrival *arrival, struct net *net)
 }
 
 /*
- * Can the ICRC be cut off by shortening the last piece of memory? If nothing is left of that, it is
- * given back, which is not so easy with pages of a driver's pool.
+ * True if the ICRC can be trimmed by shortening the last fragment. A fragment that becomes empty is
+ * freed, which put_page() cannot do with pages of a driver's pool.
  */
 static bool ends_in_one_piece(const struct sk_buff *skb)
 {
@@ -91,20 +91,20 @@ static bool ends_in_one_piece(const struct sk_buff *skb)
 	       (last == PAVO_ICRC_LEN && !skb->pp_recycle);
 }
 
-/* ------------------------------------------------------------ taking apart */
+/* ----------------------------------------------------------------- parsing */
 
-/* Take the headers of a packet apart that came alone. */
+/* Parse a packet that has just been received. False: it cannot be merged. */
 static bool parse_arrival(struct arrival *arrival)
 {
 	struct sk_buff *skb = arrival->skb;
 	const struct pavo_op_info *op = pavo_op_info(*arrival_bth(arrival));
 	const unsigned int len = skb_gro_len(skb);
 
-	/* Packets of this machine have a mark, and soon come as trains by themselves. */
+	/* Senders of this machine make super-packets themselves, and mark their packets. */
 	if (NAPI_GRO_CB(skb)->flush || skb_is_gso(skb) || skb->encapsulation ||
 	    skb_cloned(skb) || skb_zcopy(skb) || skb_has_frag_list(skb) || !op)
 		return false;
-	/* Pull headers only: payload in fragments is to stay there. */
+	/* Pull headers only, so that payload in fragments stays there. */
 	if (!skb_gro_header_slow(skb, arrival->at + op->hdr_len, arrival->at))
 		return false;
 	if (udp_of(arrival)->check ||
@@ -117,7 +117,7 @@ static bool parse_arrival(struct arrival *arrival)
 	       ends_in_one_piece(skb);
 }
 
-/* The same for the packet or train that waits for another one. A train has no ICRC. */
+/* Parse the packet or super-packet that GRO holds. A super-packet has no ICRC. */
 static bool parse_waiting(struct arrival *gso)
 {
 	struct sk_buff *skb = gso->skb;
@@ -132,9 +132,9 @@ static bool parse_waiting(struct arrival *gso)
 	return true;
 }
 
-/* ------------------------------------------------------------------ joining */
+/* ----------------------------------------------------------------- merging */
 
-/* Fragments that the payload of a packet has, when its ICRC is cut off. */
+/* Number of fragments that a packet has after its ICRC is trimmed. */
 static unsigned int frags_of_payload(const struct sk_buff *skb)
 {
 	const struct skb_shared_info *info = skb_shinfo(skb);
@@ -169,7 +169,7 @@ static unsigned int headers_of(const struct arrival *arrival)
 	return arrival->at + arrival->pkt.info->hdr_len;
 }
 
-/* Can the fragments of @next be moved: is all payload there, and has the train room? */
+/* True if all payload of @next is in fragments, and the super-packet has space for these. */
 static bool frags_fit(const struct arrival *gso, const struct arrival *next)
 {
 	const struct sk_buff *to = gso->skb, *skb = next->skb;
@@ -183,8 +183,8 @@ static bool frags_fit(const struct arrival *gso, const struct arrival *next)
 }
 
 /*
- * May the packet be appended whole? Not behind fragments of a train which took those of other
- * packets: such a train is complete when it is full, since a list would be slow to copy.
+ * True if the skb may be appended to the list of the super-packet. A super-packet whose payload is
+ * in fragments gets no list, which would be slow to copy: it is complete when it is full.
  */
 static bool may_append(const struct arrival *gso, const struct arrival *next)
 {
@@ -193,7 +193,7 @@ static bool may_append(const struct arrival *gso, const struct arrival *next)
 	       skb_shinfo(next->skb)->nr_frags < MAX_SKB_FRAGS;
 }
 
-/* Move the fragments, which are all of the payload; the stack frees the rest. */
+/* Move the fragments, which hold all payload; the stack frees the skb. */
 static void move_frags(struct sk_buff *gso, struct sk_buff *skb)
 {
 	struct skb_shared_info *to = skb_shinfo(gso);
@@ -211,7 +211,7 @@ static void move_frags(struct sk_buff *gso, struct sk_buff *skb)
 	NAPI_GRO_CB(skb)->free = NAPI_GRO_FREE;
 }
 
-/* Append the whole packet without its headers. */
+/* Append the skb without its headers to the list. */
 static void append_skb(struct sk_buff *gso, struct sk_buff *skb,
 		       unsigned int headers)
 {
@@ -247,7 +247,7 @@ static void merge_payload(struct arrival *gso, struct arrival *next)
 	NAPI_GRO_CB(skb)->same_flow = 1;
 }
 
-/* Let a packet join the train, or the packet, in front of it, if all of them are right. */
+/* Merge @next into the packet or super-packet in front of it. False: they do not fit together. */
 static bool merge_packet(struct arrival *gso, struct arrival *next,
 			 struct net *net)
 {
@@ -274,9 +274,9 @@ static bool merge_packet(struct arrival *gso, struct arrival *next,
 	return true;
 }
 
-/* Find what waits of the same QP; on one path there may be more of them. */
-static struct sk_buff *find_waiting(struct list_head *head, unsigned int at,
-				    const u8 *bth)
+/* Find the packet of the same QP that GRO holds, and mark those of other QPs as other flows. */
+static struct sk_buff *find_held_packet(struct list_head *head, unsigned int at,
+					const u8 *bth)
 {
 	struct sk_buff *p, *found = NULL;
 
@@ -292,7 +292,7 @@ static struct sk_buff *find_waiting(struct list_head *head, unsigned int at,
 	return found;
 }
 
-/* Is there no room for a packet as long as those of the train? */
+/* True if another packet of the same length would not fit. */
 static bool is_full(const struct arrival *gso)
 {
 	const struct skb_shared_info *info = skb_shinfo(gso->skb);
@@ -317,7 +317,7 @@ struct sk_buff *pavo_gro_receive(struct sock *sk, struct list_head *head,
 		NAPI_GRO_CB(skb)->flush = 1;
 		return NULL;
 	}
-	gso.skb = find_waiting(head, next.at, bth);
+	gso.skb = find_held_packet(head, next.at, bth);
 	if (!parse_arrival(&next)) {
 		NAPI_GRO_CB(skb)->flush = 1;
 		return gso.skb;
@@ -328,27 +328,27 @@ struct sk_buff *pavo_gro_receive(struct sock *sk, struct list_head *head,
 								       gso.skb;
 	if (!pavo_gso_may_grow(&next.pkt))
 		NAPI_GRO_CB(skb)->flush = 1;
-	/* The train goes before this packet. */
+	/* The super-packet is passed on before this packet. */
 	return gso.skb;
 }
 
 /* -------------------------------------------------------------- completing */
 
-/* Make room for the metadata at the end of a train; NULL: no memory. */
-static void *add_room(struct sk_buff *skb)
+/* Append space for the metadata to a super-packet; NULL: no memory. */
+static void *append_meta(struct sk_buff *skb)
 {
 	const unsigned int len = sizeof(struct pavo_meta);
 	struct sk_buff *last = skb_has_frag_list(skb) ? NAPI_GRO_CB(skb)->last :
 							skb;
 	struct page *page;
-	void *room;
+	void *to;
 
-	room = napi_alloc_frag(len);
-	if (unlikely(!room))
+	to = napi_alloc_frag(len);
+	if (unlikely(!to))
 		return NULL;
-	page = virt_to_head_page(room);
+	page = virt_to_head_page(to);
 	skb_fill_page_desc(last, skb_shinfo(last)->nr_frags, page,
-			   room - page_address(page), len);
+			   to - page_address(page), len);
 	last->len += len;
 	last->data_len += len;
 	skb->truesize += len;
@@ -356,10 +356,10 @@ static void *add_room(struct sk_buff *skb)
 		skb->len += len;
 		skb->data_len += len;
 	}
-	return room;
+	return to;
 }
 
-/* The lengths in IP and UDP headers, which the stack has set, become those with the metadata. */
+/* Add the length of the metadata to IP and UDP headers, whose lengths the stack has set. */
 static void lengthen_headers(const struct arrival *gso, unsigned int len)
 {
 	struct udphdr *udp = (struct udphdr *)udp_of(gso);
@@ -376,8 +376,8 @@ static void lengthen_headers(const struct arrival *gso, unsigned int len)
 }
 
 /*
- * The train is complete: give it authentic metadata, by which the receiver knows that its ICRCs
- * were checked. Without memory it has none, and is dropped there.
+ * Complete a super-packet: add authentic metadata, which prove to the receiver that the ICRCs were
+ * checked. If there is no memory for them, the receiver drops the packet.
  */
 int pavo_gro_complete(struct sock *sk, struct sk_buff *skb, int at)
 {
@@ -387,16 +387,16 @@ int pavo_gro_complete(struct sock *sk, struct sk_buff *skb, int at)
 		.ipv6 = sk->sk_family == AF_INET6,
 	};
 	struct pavo_meta meta = { .flags = PAVO_META_MERGED };
-	void *room = add_room(skb);
+	void *to = append_meta(skb);
 
 	pavo_deferred_merged(skb, at, NAPI_GRO_CB(skb)->count, gso.ipv6);
-	if (unlikely(!room))
+	if (unlikely(!to))
 		return 0;
 	lengthen_headers(&gso, sizeof(meta));
 	if (gso.ipv6)
 		meta.flags |= PAVO_META_IPV6;
-	memset(room, 0, sizeof(meta));
-	if (likely(pavo_auth_sign(&meta, skb, at, ip_of(&gso))))
-		memcpy(room, &meta, sizeof(meta));
+	memset(to, 0, sizeof(meta));
+	if (likely(!pavo_auth_sign(&meta, skb, at, ip_of(&gso))))
+		memcpy(to, &meta, sizeof(meta));
 	return 0;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * group.c - multicast groups of the IP layer. The interface of an adapter joins the groups
- * that its QPs are attached to, so that routers and switches send the packets here and the
+ * group.c - multicast groups of the IP layer. The interface of an adapter joins the groups that its
+ * QPs are attached to, so that routers and switches forward the packets to this machine and the
  * network stack accepts them.
  *
  * Called by qp/mcast.c under RTNL.
@@ -39,7 +39,7 @@ int pavo_net_join(const struct pavo_port *port, const struct in6_addr *gid)
 	in_dev = __in_dev_get_rtnl(ndev);
 	if (!in_dev)
 		return -EADDRNOTAVAIL;
-	/* It does not tell when it had no memory. */
+	/* ip_mc_inc_group() does not report a failed allocation. */
 	ip_mc_inc_group(in_dev, gid->s6_addr32[3]);
 	return is_joined(in_dev, gid->s6_addr32[3]) ? 0 : -ENOMEM;
 }

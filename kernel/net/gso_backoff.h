@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * gso_backoff.h - may late packets (deferred_icrc.c) go to a peer? Pure.
+ * gso_backoff.h - a side backs off from deferred ICRCs (deferred_icrc.c) after losses. Pure.
  *
- * All packets to a queue pair of this machine may be late, and many packets as one may go to any
- * peer if the first device of the path cuts them. After a loss packets go singly for a while: the
- * device's queue may be too short, or the path not what it seems. To a peer on this machine they
- * have an ICRC until some packets of the peer came; after each loss it takes more of them.
+ * All packets to a same-host peer may have their ICRC deferred. GSO super-packets may go to any
+ * peer if they are segmented for the first device of the path. After a loss the side sends single
+ * packets for a while, because the queue of the device may be too short, or a device on the path
+ * may drop such packets. To a same-host peer it sends packets with an ICRC until some packets of
+ * that peer have arrived; their number doubles with each loss.
  */
 #ifndef PAVO_GSO_BACKOFF_H
 #define PAVO_GSO_BACKOFF_H
 
 #include <linux/types.h>
 
-/** Packets of the peer to wait for, and packets to send singly, after the first loss. */
+/** Packets of the peer to wait for, and single packets to send, after the first loss. */
 #define PAVO_GSO_BACKOFF_PACKETS 32u
-/** Losses after which the wait does not grow any more. */
+/** Number of losses from which on the wait does not grow. */
 #define PAVO_GSO_BACKOFF_LOSSES 8u
 
 /**
- * struct pavo_gso_backoff - what a side knows of losses on its path.
+ * struct pavo_gso_backoff - losses of a side, and its present backoff.
  * @losses: losses so far, at most PAVO_GSO_BACKOFF_LOSSES
- * @wait:   packets of a peer on this machine to come, until all packets to it may be late again
- * @single: packets to send until late ones may be left to a device again
+ * @wait:   packets of a same-host peer to receive before ICRCs to it are deferred again
+ * @single: packets to send singly before super-packets are sent again
  */
 struct pavo_gso_backoff {
 	u8 losses;
@@ -29,21 +30,21 @@ struct pavo_gso_backoff {
 	u32 single;
 };
 
-/** pavo_gso_backoff_seen - a packet of the peer arrived. */
+/** pavo_gso_backoff_seen - count a packet that has arrived from the peer. */
 static inline void pavo_gso_backoff_seen(struct pavo_gso_backoff *backoff)
 {
 	if (backoff->wait)
 		backoff->wait--;
 }
 
-/** pavo_gso_backoff_over - may all packets be late? */
+/** pavo_gso_backoff_over - true if all packets may have their ICRC deferred. */
 static inline bool pavo_gso_backoff_over(const struct pavo_gso_backoff *backoff,
 					 bool same_host)
 {
 	return same_host && !backoff->wait;
 }
 
-/** pavo_gso_backoff_lost - a packet or its answer was lost, perhaps for being late. */
+/** pavo_gso_backoff_lost - back off: a packet or its answer was lost. */
 static inline void pavo_gso_backoff_lost(struct pavo_gso_backoff *backoff,
 					 bool same_host)
 {
@@ -59,7 +60,7 @@ static inline void pavo_gso_backoff_lost(struct pavo_gso_backoff *backoff,
 		backoff->losses++;
 }
 
-/** pavo_gso_backoff_pass - may the next packet be left to a device that cuts? */
+/** pavo_gso_backoff_pass - true if the next packet may be a super-packet; counts it otherwise. */
 static inline bool pavo_gso_backoff_pass(struct pavo_gso_backoff *backoff)
 {
 	if (!backoff->single)

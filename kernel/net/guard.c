@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * guard.c - keeps user sockets of this machine away from the RoCEv2 port.
+ * guard.c - drops packets that user sockets of this machine send to the RoCEv2 port.
  *
- * A receiver trusts an RDMA packet for its addresses, numbers and key. Only the kernel should
- * send such packets: with sendto() any process could write into connections of others. So
- * while the machine has an adapter, packets of user sockets to that port are dropped as
- * they leave, in every namespace, behind all other rules. Called by netfilter for each
- * packet that this machine sends.
+ * A receiver trusts an RDMA packet by its addresses, PSN and keys, so a process that may send any
+ * packet by sendto() could write into connections of others. While the machine has an adapter,
+ * packets of user sockets to that port are dropped on output, in every namespace and after all
+ * other rules. Called by netfilter for each packet that this machine sends.
  */
 #include <linux/ip.h>
 #include <linux/ipv6.h>
@@ -26,20 +25,20 @@
 #if IS_ENABLED(CONFIG_NETFILTER)
 
 #define REFUSAL \
-	"pavo: dropped a packet of uid %u to RDMA's UDP port %u; parameter allow_user_packets lets it pass\n"
+	"dropped a packet of uid %u to RDMA's UDP port %u; parameter allow_user_packets lets it pass\n"
 
 static bool allow_user_packets;
 module_param(allow_user_packets, bool, 0644);
 MODULE_PARM_DESC(allow_user_packets,
 		 "processes may send to UDP port 4791, for tests (N)");
 
-/* Is it a user's socket? Kernel senders, as rdma_rxe, have kernel sockets or none. */
-static bool is_users(const struct sock *sk)
+/* True for a socket of a process. Kernel senders, such as rdma_rxe, have kernel sockets or none. */
+static bool is_user_socket(const struct sock *sk)
 {
 	return sk && sk_fullsock(sk) && !sk->sk_kern_sock;
 }
 
-/* Offset of the UDP header; -1: another protocol, or not the first fragment. */
+/* Return the offset of the UDP header; -1: another protocol, or not the first fragment. */
 static int find_udp4(const struct sk_buff *skb)
 {
 	const struct iphdr *ip = ip_hdr(skb);
@@ -85,7 +84,8 @@ static unsigned int check_user_packet(void *priv, struct sk_buff *skb,
 	const struct pavo_port *port;
 	uid_t uid;
 
-	if (!is_users(skb->sk) || !is_to_port(skb, state->pf == NFPROTO_IPV6) ||
+	if (!is_user_socket(skb->sk) ||
+	    !is_to_port(skb, state->pf == NFPROTO_IPV6) ||
 	    !pavo_net_guarded() || READ_ONCE(allow_user_packets))
 		return NF_ACCEPT;
 	rcu_read_lock();

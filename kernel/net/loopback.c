@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * loopback.c - packets that stay inside a network namespace: they go from the sending to the
- * receiving adapter without the network stack, as hardware loops them back.
+ * loopback.c - loopback between adapters of one network namespace: packets go from sender to
+ * receiver without the network stack, as in hardware.
  *
- * The sender's CPU has the receiver execute them, after the sender let go of its side: on one CPU a
- * side is not safe from its own owner. A packet that is sent meanwhile, like an answer or what a
- * completion handler posts, goes to the end of the queue: the stack stays flat.
+ * The sender queues packets, and delivers them after it has dropped the lock of its side, or this
+ * CPU would enter that side again. A packet that is sent during delivery, such as a response or a
+ * request that a completion handler posts, is queued behind them, so delivery does not recurse.
  *
- * Two queue pairs can answer each other for seconds, so a CPU executes packets in slices
- * (budget.h). Behind a slice that was used up the queue is left to its work, and to processes that
- * send: they go on between two chances for others to run. Softirqs leave it alone until it is
- * empty. The queue is in order all the time, whichever of them takes its first packet.
+ * Two queue pairs can answer each other without end, so a CPU delivers packets in slices
+ * (budget.h). After a slice that was used up, the work of the queue and processes that send deliver
+ * the rest, with a cond_resched() between slices. Softirqs do not deliver until the queue is empty.
+ * The queue is in order at any time, whichever context takes its first packet.
  *
- * The queue of a CPU is touched by that CPU only, with bottom halves disabled, but for the queue of
- * a CPU that went offline, whose work takes it to another one.
+ * Only its own CPU accesses a queue, with bottom halves disabled. If a CPU goes offline, the work of
+ * its queue moves the packets to the queue of another CPU.
  */
 #include <linux/cpu.h>
 #include <linux/netdevice.h>
@@ -26,26 +26,26 @@
 #include "net_private.h"
 
 /*
- * Bytes of memory (truesize) that a queue holds at most. A user's packets have a quarter of it, or
- * share that with other users of the same hash.
+ * Most bytes (truesize) in a queue. The packets of all users with the same hash may have a quarter
+ * of them.
  */
 #define QUEUE_BYTES (32 << 20)
 #define SHARE_BYTES (QUEUE_BYTES / 4)
 
-/* Slices of a process in a row, before it leaves the rest to the work: some milliseconds. */
+/* Slices that a process delivers in a row before it leaves the rest to the work. */
 #define OWN_SLICES 16
 
 /**
- * struct inside - the queue of a CPU.
+ * struct loopback - the queue of a CPU.
  * @queue:    packets; skb->data is at the UDP header, and the route is the sender's
- * @bytes:    of memory, of all of them
- * @shares:   likewise, by hash of the user
- * @sent:     packets that were put in so far (free running)
- * @executed: packets that were taken out so far
- * @budget:   of the slice that is being executed
- * @busy:     a slice is being executed
- * @left:     a slice was used up, and the queue was not empty since
- * @work:     goes on with it then
+ * @bytes:    truesize of all packets
+ * @shares:   truesize of packets by hash of the user
+ * @sent:     packets that were queued so far (free running)
+ * @executed: packets that were delivered so far (free running)
+ * @budget:   rest of the slice that is being delivered
+ * @busy:     a slice is being delivered
+ * @left:     a slice was used up, and the queue has not been empty since
+ * @work:     delivers the rest then
  * @cpu:      its CPU
  */
 struct loopback {
@@ -61,80 +61,80 @@ struct loopback {
 	int cpu;
 };
 
-/* A note of the queue to a packet, in its cb. */
-struct loopback_note {
+/* Control block of a queued packet: its truesize, and the share that it counts in. */
+struct loopback_cb {
 	u32 bytes;
 	u8 share;
 };
 
-static DEFINE_PER_CPU(struct loopback, insides);
+static DEFINE_PER_CPU(struct loopback, loopbacks);
 static struct workqueue_struct *loopback_wq;
 /* Constant while the module is loaded. */
-static void (*execute)(struct sk_buff *skb);
+static void (*receive)(struct sk_buff *skb);
 
-static struct loopback_note *note_of(struct sk_buff *skb)
+static struct loopback_cb *loopback_cb(struct sk_buff *skb)
 {
-	BUILD_BUG_ON(sizeof(struct loopback_note) > sizeof(skb->cb));
-	return (struct loopback_note *)skb->cb;
+	BUILD_BUG_ON(sizeof(struct loopback_cb) > sizeof(skb->cb));
+	return (struct loopback_cb *)skb->cb;
 }
 
 int pavo_loopback_send(struct sk_buff *skb, u8 share)
 {
-	struct loopback *in = this_cpu_ptr(&insides);
-	struct loopback_note *note = note_of(skb);
+	struct loopback *in = this_cpu_ptr(&loopbacks);
+	struct loopback_cb *cb = loopback_cb(skb);
 
 	if (unlikely(in->shares[share] >= SHARE_BYTES ||
 		     in->bytes >= QUEUE_BYTES)) {
 		kfree_skb(skb);
 		return -ENOBUFS;
 	}
-	note->bytes = skb->truesize;
-	note->share = share;
-	in->shares[share] += note->bytes;
-	in->bytes += note->bytes;
+	cb->bytes = skb->truesize;
+	cb->share = share;
+	in->shares[share] += cb->bytes;
+	in->bytes += cb->bytes;
 	in->sent++;
 	__skb_queue_tail(&in->queue, skb);
 	return 0;
 }
 
-static struct sk_buff *take_packet(struct loopback *in)
+static struct sk_buff *dequeue_packet(struct loopback *in)
 {
 	struct sk_buff *skb = __skb_dequeue(&in->queue);
-	const struct loopback_note *note;
+	const struct loopback_cb *cb;
 
 	if (!skb)
 		return NULL;
-	note = note_of(skb);
-	in->shares[note->share] -= note->bytes;
-	in->bytes -= note->bytes;
+	cb = loopback_cb(skb);
+	in->shares[cb->share] -= cb->bytes;
+	in->bytes -= cb->bytes;
 	return skb;
 }
 
 /*
- * Execute a packet. The route has kept the loopback interface until now; if its namespace ended
- * meanwhile, the route leads to the interface for such routes, which is in another namespace.
+ * Deliver a packet. Its route has kept the loopback interface until now. If the namespace has ended
+ * since, the route leads to blackhole_netdev, which is in another namespace.
  */
-static void execute_packet(struct sk_buff *skb)
+static void loopback_packet(struct sk_buff *skb)
 {
 	skb->dev = skb_dst(skb)->dev;
 	skb_dst_drop(skb);
 	if (likely(skb->dev != blackhole_netdev))
-		execute(skb);
+		receive(skb);
 	else
 		kfree_skb(skb);
 }
 
-/* Is this process context, but for the caller's own local_bh_disable()? */
+/* True in process context, apart from the caller's own local_bh_disable(). */
 static bool is_process(void)
 {
 	return softirq_count() == SOFTIRQ_DISABLE_OFFSET;
 }
 
 /*
- * Let the work go on, on the CPU of the queue. A process goes on itself, so the work waits a tick:
- * two tasks in turn would cost more.
+ * Queue the work, on the CPU of the queue. A process delivers more itself, so the work waits a tick:
+ * to alternate between two tasks would cost more.
  */
-static void leave_rest(struct loopback *in)
+static void defer_to_work(struct loopback *in)
 {
 	bool own = is_process() && !(current->flags & PF_KTHREAD);
 
@@ -143,8 +143,8 @@ static void leave_rest(struct loopback *in)
 	queue_delayed_work_on(in->cpu, loopback_wq, &in->work, own);
 }
 
-/* Execute packets of this CPU's queue, until it is empty or the slice is used up. BH disabled. */
-static void execute_slice(struct loopback *in)
+/* Deliver packets of this CPU's queue, until it is empty or the slice is used up. BH disabled. */
+static void deliver_slice(struct loopback *in)
 {
 	struct sk_buff *skb;
 
@@ -152,11 +152,11 @@ static void execute_slice(struct loopback *in)
 	in->budget = pavo_budget_slice();
 	rcu_read_lock();
 	while (likely(pavo_budget_left(&in->budget))) {
-		skb = take_packet(in);
+		skb = dequeue_packet(in);
 		if (!skb)
 			break;
 		pavo_budget_spend(&in->budget, 1, skb->len);
-		execute_packet(skb);
+		loopback_packet(skb);
 		WRITE_ONCE(in->executed, in->executed + 1);
 	}
 	rcu_read_unlock();
@@ -164,12 +164,12 @@ static void execute_slice(struct loopback *in)
 	if (likely(skb_queue_empty(&in->queue)))
 		in->left = false;
 	else
-		leave_rest(in);
+		defer_to_work(in);
 }
 
 bool pavo_loopback_deliver(const struct pavo_budget *left)
 {
-	struct loopback *in = this_cpu_ptr(&insides);
+	struct loopback *in = this_cpu_ptr(&loopbacks);
 
 	if (in->busy) {
 		pavo_budget_spend(&in->budget,
@@ -181,7 +181,7 @@ bool pavo_loopback_deliver(const struct pavo_budget *left)
 		return true;
 	if (unlikely(in->left) && !is_process())
 		return false;
-	execute_slice(in);
+	deliver_slice(in);
 	return !in->left;
 }
 
@@ -191,14 +191,14 @@ void pavo_loopback_continue(void)
 	struct loopback *in;
 	bool left;
 
-	if (likely(!raw_cpu_read(insides.left)))
+	if (likely(!raw_cpu_read(loopbacks.left)))
 		return;
 	do {
 		cond_resched();
 		local_bh_disable();
-		in = this_cpu_ptr(&insides);
+		in = this_cpu_ptr(&loopbacks);
 		if (in->left)
-			execute_slice(in);
+			deliver_slice(in);
 		left = in->left && --slices && !signal_pending(current);
 		if (in->left && !left)
 			mod_delayed_work_on(in->cpu, loopback_wq, &in->work, 0);
@@ -210,7 +210,7 @@ struct pavo_loopback_mark pavo_loopback_mark(void)
 {
 	return (struct pavo_loopback_mark){
 		.cpu = smp_processor_id(),
-		.sent = this_cpu_read(insides.sent),
+		.sent = this_cpu_read(loopbacks.sent),
 	};
 }
 
@@ -220,21 +220,21 @@ bool pavo_loopback_is_behind(const struct pavo_loopback_mark *mark)
 
 	if (likely(mark->cpu == smp_processor_id()))
 		return false;
-	in = per_cpu_ptr(&insides, mark->cpu);
+	in = per_cpu_ptr(&loopbacks, mark->cpu);
 	return (s32)(READ_ONCE(in->executed) - mark->sent) < 0;
 }
 
-/* Put the packets of a CPU that is offline behind those of this one. Hotplug is locked. */
-static void take_over(struct loopback *from)
+/* Move the packets of a CPU that is offline to this CPU's queue. Hotplug is locked. */
+static void take_over_queue(struct loopback *from)
 {
 	struct sk_buff *skb;
 	struct loopback *in;
 
 	local_bh_disable();
-	in = this_cpu_ptr(&insides);
-	while ((skb = take_packet(from))) {
-		in->shares[note_of(skb)->share] += note_of(skb)->bytes;
-		in->bytes += note_of(skb)->bytes;
+	in = this_cpu_ptr(&loopbacks);
+	while ((skb = dequeue_packet(from))) {
+		in->shares[loopback_cb(skb)->share] += loopback_cb(skb)->bytes;
+		in->bytes += loopback_cb(skb)->bytes;
 		in->sent++;
 		__skb_queue_tail(&in->queue, skb);
 	}
@@ -245,7 +245,7 @@ static void take_over(struct loopback *from)
 	local_bh_enable();
 }
 
-/* Execute a slice. The kernel lets other tasks run between two works. */
+/* Deliver a slice. The kernel schedules other tasks between two works. */
 static void run_loopback_work(struct work_struct *work)
 {
 	struct loopback *in = container_of(work, struct loopback, work.work);
@@ -254,7 +254,7 @@ static void run_loopback_work(struct work_struct *work)
 	local_bh_disable();
 	here = in->cpu == smp_processor_id();
 	if (likely(here) && in->left)
-		execute_slice(in);
+		deliver_slice(in);
 	local_bh_enable();
 	if (likely(here))
 		return;
@@ -262,7 +262,7 @@ static void run_loopback_work(struct work_struct *work)
 	if (cpu_online(in->cpu))
 		mod_delayed_work_on(in->cpu, loopback_wq, &in->work, 0);
 	else
-		take_over(in);
+		take_over_queue(in);
 	cpus_read_unlock();
 }
 
@@ -271,13 +271,13 @@ int pavo_loopback_init(void (*loopback)(struct sk_buff *skb))
 	struct loopback *in;
 	int cpu;
 
-	loopback_wq = alloc_workqueue("pavo_inside",
+	loopback_wq = alloc_workqueue("pavo_loopback",
 				      WQ_MEM_RECLAIM | PAVO_WQ_PERCPU, 0);
 	if (!loopback_wq)
 		return -ENOMEM;
-	execute = loopback;
+	receive = loopback;
 	for_each_possible_cpu(cpu) {
-		in = per_cpu_ptr(&insides, cpu);
+		in = per_cpu_ptr(&loopbacks, cpu);
 		__skb_queue_head_init(&in->queue);
 		INIT_DELAYED_WORK(&in->work, run_loopback_work);
 		in->cpu = cpu;
@@ -289,9 +289,9 @@ void pavo_loopback_exit(void)
 {
 	int cpu;
 
-	/* No queue pair sends any more. A work that waits for its tick begins now. */
+	/* No queue pair sends any more. Run works that wait for a tick now. */
 	for_each_possible_cpu(cpu)
-		flush_delayed_work(&per_cpu_ptr(&insides, cpu)->work);
-	/* Works that go on are waited for, too. */
+		flush_delayed_work(&per_cpu_ptr(&loopbacks, cpu)->work);
+	/* Waits for works that queue themselves again, too. */
 	destroy_workqueue(loopback_wq);
 }

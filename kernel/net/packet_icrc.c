@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * packet_icrc.c - the ICRC over a whole packet, in head, fragments and list of an skb.
+ * packet_icrc.c - computes the ICRC over a whole packet: head, fragments and list of an skb.
  *
- * Called by tx.c for packets out and by rx.c for packets in. wire/ decides which
- * header bits count (pavo_icrc_head()); this file feeds the rest of the packet to the
- * fastest CRC-32 of the machine. There are three:
+ * Called by tx.c for packets that are sent, and by rx.c and gro.c for received ones. wire/ masks
+ * the variant header fields (pavo_icrc_head()); this file computes the CRC over that and the rest of
+ * the packet by the fastest implementation of the machine. There are three:
  *
- * - The functions of wire/crc32_x86.h, where crc32_le() of the kernel works by tables on
- *   64-bit x86: up to Linux 6.13, and in User-Mode Linux.
+ * - The functions of wire/crc32_x86.h, on 64-bit x86 where crc32_le() of the kernel uses tables: up
+ *   to Linux 6.13, and in User-Mode Linux.
  * - The crypto API, on other CPUs up to Linux 6.13. The cost of that API (indirect calls,
  *   entering and leaving the FPU) pays off from some length on.
  * - crc32_le() itself. It uses the CPU's instructions in later kernels, and on arm64 in
@@ -28,10 +28,10 @@
 #include <crypto/hash.h>
 #endif
 
-/* The CRC of a packet while it grows. */
+/* A CRC that is being computed. */
 struct packet_crc {
 	u32 value;
-	bool owns_registers; /* Those of vectors, from crc_begin() to crc_end(). */
+	bool owns_registers; /* the vector registers, from crc_begin() to crc_end() */
 };
 
 #if defined(PAVO_CRC32_BY_VECTORS)
@@ -39,9 +39,9 @@ struct packet_crc {
 static enum pavo_crc_way crc_way __ro_after_init;
 
 /*
- * Take the registers once for all blocks of a packet: to save what a process has in them
- * costs more than a short block. Preemption is off meanwhile, a few microseconds for the
- * 64 KiB that a packet has at most.
+ * Take the vector registers once for all blocks of a packet, because saving their content costs
+ * more than the CRC of a short block. Preemption is disabled meanwhile, for the few microseconds
+ * that 64 KiB take, the most that a packet has.
  */
 static void crc_begin(struct packet_crc *crc)
 {
@@ -69,7 +69,7 @@ static void crc_end(const struct packet_crc *crc)
 
 #define CRC_TEST_LEN 1100
 
-/* Does a way agree with crc32_le()? Each step of it has a length here that takes it. */
+/* True if an implementation agrees with crc32_le(). The lengths reach all of its branches. */
 static bool crc_self_test(enum pavo_crc_way way, const u8 *bytes)
 {
 	static const u16 lens[] = { 16,	 17,  31,  32,	48,  63,  68,  112, 127,
@@ -100,13 +100,13 @@ int pavo_icrc_init(void)
 	for (i = 0; i < CRC_TEST_LEN; i++)
 		bytes[i] = i * 167 >> 3;
 	while (way != PAVO_CRC_BY_NONE && !crc_self_test(way, bytes)) {
-		pr_warn("pavo: CRC by %s is wrong\n", pavo_crc_way_name(way));
+		pr_warn("CRC by %s is wrong\n", pavo_crc_way_name(way));
 		way--;
 	}
 	kfree(bytes);
 	crc_way = way;
 	if (way != PAVO_CRC_BY_NONE)
-		pr_info("pavo: CRC by %s\n", pavo_crc_way_name(way));
+		pr_info("CRC by %s\n", pavo_crc_way_name(way));
 	return 0;
 }
 
@@ -124,8 +124,8 @@ void pavo_icrc_exit(void)
 #define PAVO_CRC_LONG 96
 
 /*
- * A descriptor of crc32. Its state is the CRC itself, without the final complement; the self
- * test checks that.
+ * A descriptor of the shash. Its state is the CRC without the final complement; the self test
+ * checks that.
  */
 struct crc_desc {
 	struct shash_desc desc;
@@ -161,7 +161,7 @@ static void crc_end(const struct packet_crc *crc)
 {
 }
 
-/* Does the algorithm keep its state as crc_long() expects? */
+/* True if the algorithm keeps its state as crc_long() expects. */
 static bool crc_self_test(struct crypto_shash *tfm)
 {
 	u8 *buf;
@@ -185,7 +185,7 @@ static bool crc_self_test(struct crypto_shash *tfm)
 
 int pavo_icrc_init(void)
 {
-	/* Ask by driver name first: "crc32" is any driver that happens to be loaded. */
+	/* Look for the driver first: "crc32" is any driver that is loaded. */
 	static const char *const names[] = { "crc32-pclmul", "crc32" };
 	struct crypto_shash *tfm;
 	const char *driver;
@@ -199,7 +199,7 @@ int pavo_icrc_init(void)
 		/* the generic driver only calls crc32_le() */
 		if (strcmp(driver, "crc32-generic") && crc_self_test(tfm)) {
 			crc_tfm = tfm;
-			pr_info("pavo: CRC by %s\n", driver);
+			pr_info("CRC by %s\n", driver);
 			return 0;
 		}
 		crypto_free_shash(tfm);
@@ -266,8 +266,8 @@ static bool crc_list(struct packet_crc *crc, const struct sk_buff *skb,
 		     unsigned int from, unsigned int len);
 
 /*
- * Add [@from, @from + @len) of an skb to the CRC: linear part, fragments, list
- * of further skbs. False if some of the bytes cannot be read.
+ * Add [@from, @from + @len) of an skb to the CRC: linear part, fragments, list of further skbs.
+ * Return: true; false: some of the bytes cannot be read.
  */
 static bool crc_skb(struct packet_crc *crc, const struct sk_buff *skb,
 		    unsigned int from, unsigned int len)
@@ -298,7 +298,7 @@ static bool crc_skb(struct packet_crc *crc, const struct sk_buff *skb,
 	return likely(!len) || crc_list(crc, skb, from, len);
 }
 
-/* The same for the list of further skbs alone. */
+/* As crc_skb(), for the list of further skbs alone. */
 static bool crc_list(struct packet_crc *crc, const struct sk_buff *skb,
 		     unsigned int from, unsigned int len)
 {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * pages.c - pages that payload is copied into, a ring of them for each CPU.
+ * pages.c - a ring of pages for each CPU, into which payload is copied.
  *
- * A packet has a reference to its page. When the ring comes round to a page that no packet
- * has any more, the page is used again, so most packets cost no page allocation. It comes round
- * early if the last page that was taken is free, as then all are: pages that were used a moment
- * ago are in the CPU's caches. A ring has as many pages as a QP may have packets in flight. If a
- * page is still in use, a new one takes its place.
+ * A packet has a reference to its page. A page without such references is used again, so most
+ * packets cost no page allocation. The ring starts over as soon as the page that was taken last is
+ * free, because then all are, and recently used pages are in the CPU's caches. A ring has as many
+ * pages as a QP may have packets in flight. A page that is still in use is replaced by a new one.
  */
 #include <linux/mm.h>
 #include <linux/percpu.h>
@@ -41,7 +40,7 @@ void pavo_pages_exit(void)
 	free_percpu(rings);
 }
 
-/* Has no packet the page any more? Dropping its reference was a full barrier. */
+/* True if no packet has the page. Packets drop their references by a full barrier. */
 static bool is_free(struct page *page)
 {
 	return page && page_ref_count(page) == 1;
@@ -50,20 +49,20 @@ static bool is_free(struct page *page)
 struct page *pavo_page_take(void)
 {
 	struct ring *ring = this_cpu_ptr(rings);
-	struct page **place, *page;
+	struct page **slot, *page;
 
 	if (ring->next == PAGES ||
 	    (ring->next && is_free(ring->page[ring->next - 1])))
 		ring->next = 0;
-	place = &ring->page[ring->next++];
-	page = *place;
+	slot = &ring->page[ring->next++];
+	page = *slot;
 	if (!is_free(page)) {
 		page = alloc_page(GFP_ATOMIC | __GFP_NOWARN);
 		if (unlikely(!page))
 			return NULL;
-		if (*place)
-			put_page(*place);
-		*place = page;
+		if (*slot)
+			put_page(*slot);
+		*slot = page;
 	}
 	get_page(page);
 	return page;

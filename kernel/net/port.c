@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * port.c - the table of ports by their interfaces, and the network namespace of a port: that of
- * its interface, as long as it has one.
+ * port.c - the table of ports by interface, and the network namespace of a port: that of its
+ * interface, as long as it has one.
  *
- * The table is read for each packet, under RCU, and changed by main.c. rx.c, guard.c and flow.c
- * ask for the port or namespace of an interface; verbs/, whether the caller is an administrator.
+ * main.c changes the table. rx.c, guard.c and flow.c look up the port or namespace of an interface
+ * for each packet, under RCU; verbs/ checks whether the caller is an administrator.
  */
 #include <linux/capability.h>
 #include <linux/hashtable.h>
@@ -56,7 +56,7 @@ struct pavo_port *pavo_port_on(const struct net_device *ndev)
 	if (port || !is_vlan_dev(ndev))
 		return port;
 	below = vlan_dev_real_dev(ndev);
-	/* A VLAN that was moved belongs to another namespace, as its addresses do. */
+	/* A VLAN that was moved, and its addresses, belong to another namespace. */
 	if (!net_eq(dev_net(below), dev_net(ndev)))
 		return NULL;
 	return pavo_port_find(below);

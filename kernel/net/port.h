@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * port.h - the port of an adapter: all that net/ knows of it.
+ * port.h - the port of an adapter, the part of the adapter that net/ accesses.
  */
 #ifndef PAVO_PORT_H
 #define PAVO_PORT_H
@@ -14,13 +14,13 @@ struct pavo_stats;
 /**
  * struct pavo_port - the port of an adapter.
  * @ib:           its RDMA device, whose GIDs are the addresses of the port
- * @stats:        its counters
- * @ndev:         its interface; set to NULL (RCU) when that goes away. From then on @net may be
- *                gone, too
- * @ndev_tracker: of the reference to @ndev
- * @net:          namespace of the interface; the adapter holds its sockets
+ * @stats:        counters of the adapter
+ * @ndev:         its interface, under RCU; NULL after that was unregistered. @net may have been
+ *                freed then
+ * @ndev_tracker: tracks the reference to @ndev
+ * @net:          namespace of the interface; the adapter has a reference to its sockets
  * @node:         in the table of ports (port.c)
- * @number:       of the port, in this machine; 0: not published
+ * @number:       id of the port in this machine; 0: not published
  */
 struct pavo_port {
 	struct ib_device *ib;
@@ -32,27 +32,27 @@ struct pavo_port {
 	u32 number;
 };
 
-/** pavo_port_find - the port on an interface, NULL if none; RCU read side. */
+/** pavo_port_find - find the port on an interface; NULL: none. RCU read side. */
 struct pavo_port *pavo_port_find(const struct net_device *ndev);
 
-/** pavo_port_numbered - the port with a number, NULL if none; RCU read side. */
+/** pavo_port_numbered - find a port by its number; NULL: none. RCU read side. */
 struct pavo_port *pavo_port_numbered(u32 number);
 
 /**
- * pavo_port_publish - let packets find @port by its interface, and loans by its number. The
- * caller serializes.
+ * pavo_port_publish - enter @port in the tables by interface and by number. The caller serializes.
  * @port: the port
  * @ndev: its interface
  *
- * Without memory it stays without a number, and makes no loans.
+ * Without memory the port gets no number, so its packets have no sender in their metadata, and its
+ * queue pairs have no same-host peers.
  */
 void pavo_port_publish(struct pavo_port *port, const struct net_device *ndev);
-/** pavo_port_forget - the opposite; also allowed for a port that was never published. */
+/** pavo_port_forget - remove a port from the tables; does nothing if it is not published. */
 void pavo_port_forget(struct pavo_port *port);
 
 /**
- * pavo_port_admin - may the caller manage the network of an adapter? It needs CAP_NET_ADMIN in
- * the namespace of the interface; without an interface, in the initial namespace.
+ * pavo_port_admin - true if the caller has CAP_NET_ADMIN in the namespace of the interface; without
+ * an interface, in the initial namespace.
  * @port: the port
  *
  * Context: process.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * rx.c - receiving: from a UDP datagram to a checked packet of an adapter.
+ * rx.c - receive path: checks a UDP datagram and parses it into a packet of an adapter.
  *
- * Called by the network stack for every datagram to the RoCEv2 port, in
- * softirq. A sender chooses every byte of it: this file checks each field before it uses it,
- * and acts on no packet before its ICRC is verified. It allocates nothing, takes no lock and
- * copies nothing but scattered headers. The stack holds the RCU read lock all the time.
+ * Called by the network stack for every datagram to the RoCEv2 port, in softirq. The sender chooses
+ * every byte, so this file checks each field before it uses it, and passes no packet on before its
+ * ICRC is verified. It allocates no memory, takes no lock, and copies only headers that are not
+ * contiguous. The stack holds the RCU read lock.
  */
 #include <linux/inetdevice.h>
 #include <linux/ip.h>
@@ -20,7 +20,7 @@
 #include "stats.h"
 
 /*
- * Find the port by the destination address: packets of the machine to itself come by the
+ * Find the port by the destination address. Packets that the machine sends to itself arrive by the
  * loopback interface.
  */
 static struct pavo_port *find_port_by_address(struct sk_buff *skb, bool ipv6)
@@ -92,9 +92,9 @@ static int find_addressed(struct net_device *ndev,
 }
 
 /*
- * Find the port below a VRF. skb->dev is the VRF; the number of the interface that the
- * packet came by is kept in the skb. A packet of the machine to itself came by the VRF: then
- * the address decides, but only below this VRF, since another VRF may have the same address.
+ * Find the port below a VRF. skb->dev is the VRF, and the index of the receiving interface is in
+ * the skb. A packet that the machine sends to itself has the VRF there: then find the port by
+ * address, but only below this VRF, since another VRF may have the same address.
  */
 static struct pavo_port *find_port_of_vrf(struct sk_buff *skb, bool ipv6)
 {
@@ -129,8 +129,8 @@ static bool is_ipv6(const struct sk_buff *skb)
 	return ip_hdr(skb)->version == 6;
 }
 
-static void count_bad(const struct pavo_stats *stats,
-		      enum pavo_parse_status status)
+static void count_malformed(const struct pavo_stats *stats,
+			    enum pavo_parse_status status)
 {
 	switch (status) {
 	case PAVO_PARSE_OK:
@@ -184,14 +184,14 @@ enum pavo_parse_status pavo_parse_headers(struct pavo_pkt *pkt,
 	return status;
 }
 
-/* Metadata that was verified, where its sender cannot write to it any more. */
-static struct pavo_meta *kept_meta(struct sk_buff *skb)
+/* The place of verified metadata, to which the sender of the packet cannot write. */
+static struct pavo_meta *verified_meta(struct sk_buff *skb)
 {
 	BUILD_BUG_ON(sizeof(struct pavo_meta) > sizeof(skb->cb));
 	return (struct pavo_meta *)skb->cb;
 }
 
-/* Parse the packet's headers, in a late one behind its metadata; skb->data is the UDP header. */
+/* Parse the headers of a packet; skb->data is at the UDP header. */
 static enum pavo_parse_status parse_rx(struct pavo_rx *rx)
 {
 	struct sk_buff *skb = rx->skb;
@@ -222,7 +222,7 @@ static void set_skb(struct pavo_rx *rx, struct sk_buff *skb)
 	rx->meta.packets = 0;
 }
 
-/* Is it what its ICRC says, or its metadata, if it is late? */
+/* True if its ICRC is right, or, where the ICRC is deferred, its metadata is authentic. */
 static bool is_genuine(struct pavo_rx *rx, bool loopback)
 {
 	if (!rx->unit)
@@ -231,7 +231,7 @@ static bool is_genuine(struct pavo_rx *rx, bool loopback)
 	    (rx->ipv6 == !!(rx->meta.flags & PAVO_META_IPV6) &&
 	     pavo_auth_verify(&rx->meta, rx->skb, rx->at,
 			      skb_network_header(rx->skb)))) {
-		*kept_meta(rx->skb) = rx->meta;
+		*verified_meta(rx->skb) = rx->meta;
 		return true;
 	}
 	return false;
@@ -247,10 +247,10 @@ bool pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb, bool loopback)
 	if (unlikely(!rx->port))
 		goto drop;
 
-	if (!rx->unit || pavo_deferred_meta(&rx->meta, skb, rx->at))
+	if (!rx->unit || !pavo_deferred_meta(&rx->meta, skb, rx->at))
 		status = parse_rx(rx);
 	if (unlikely(status != PAVO_PARSE_OK)) {
-		count_bad(rx->port->stats, status);
+		count_malformed(rx->port->stats, status);
 		goto drop;
 	}
 	if (unlikely(!is_genuine(rx, loopback))) {
@@ -303,6 +303,6 @@ void pavo_rx_parse(struct pavo_rx *rx, struct pavo_port *port,
 	rx->port = port;
 	set_skb(rx, skb);
 	if (rx->unit)
-		rx->meta = *kept_meta(skb);
+		rx->meta = *verified_meta(skb);
 	WARN_ON_ONCE(parse_rx(rx) != PAVO_PARSE_OK);
 }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * rx_copy.c - the one copy of receiving: from the fragments of a packet to pages.
+ * rx_copy.c - the one copy of the receive path: from the fragments of a packet to pages.
  *
- * Called by the sides of queue pairs, by windows and by jobs, page by page. A cursor keeps the
- * fragment that the next byte is in, so a train is gone through once.
+ * Called by the sides of queue pairs, by windows and by jobs, page by page. A cursor remembers the
+ * fragment of the next byte, so the fragments of a super-packet are walked once.
  */
 #include <linux/highmem.h>
 #include <linux/skbuff.h>
 #include "compat.h"
 #include "net_private.h"
 
-/* Copy @n bytes of one fragment, from its byte @off on. False: it has no memory of the kernel. */
+/* Copy @n bytes of one fragment, from its byte @off on. False: it is memory of a device. */
 static bool copy_frag(u8 *to, const skb_frag_t *frag, unsigned int off,
 		      unsigned int n)
 {
@@ -29,7 +29,7 @@ static bool copy_frag(u8 *to, const skb_frag_t *frag, unsigned int off,
 	return true;
 }
 
-/* Copy what is in front of the fragments. Return: bytes. */
+/* Copy bytes of the linear part, if the cursor is there. Return: how many. */
 static unsigned int copy_head(u8 *to, const struct pavo_rx_bytes *bytes,
 			      unsigned int n)
 {

@@ -16,8 +16,8 @@
 /**
  * struct pavo_net - the sockets of a namespace that has adapters.
  * @node:  in nets
- * @net:   the namespace, as a name only: it may be gone, and another one may
- *         live at the same address
+ * @net:   the namespace; never dereferenced, since it may have been freed, and another one may have
+ *         the same address
  * @users: number of its adapters
  * @v4:    NULL if the namespace has ended
  * @v6:    NULL also without IPv6
@@ -33,7 +33,7 @@ struct pavo_net {
 static LIST_HEAD(nets);
 static unsigned int adapters; /* in all of them */
 static DEFINE_MUTEX(nets_mutex); /* the list and all that is in it */
-/* Set while the module is loaded, constant after that. */
+/* Set once, while the module is loaded. */
 static const struct pavo_net_calls *calls;
 
 bool pavo_net_guarded(void)
@@ -59,7 +59,7 @@ static struct socket *open_socket(struct net *net, int family)
 		.gro_receive = pavo_gro_receive,
 		.gro_complete = pavo_gro_complete,
 	};
-	/* RoCEv2 has no UDP checksum over IPv6 either: ask for none */
+	/* RoCEv2 has no UDP checksum, over IPv6 either. */
 	struct udp_port_cfg port = {
 		.family = family,
 		.local_udp_port = htons(PAVO_UDP_PORT),
@@ -83,7 +83,7 @@ static void close_sockets(struct pavo_net *pn)
 		udp_tunnel_sock_release(pavo_tunnel_sock(pn->v6));
 	pn->v4 = NULL;
 	pn->v6 = NULL;
-	/* a packet that found the socket may still be in calls->receive() */
+	/* a CPU that has found the socket may still be in calls->receive() */
 	synchronize_net();
 }
 
@@ -176,8 +176,8 @@ int pavo_net_group6(struct net *net, const struct net_device *ndev,
 }
 
 /*
- * A namespace ends, and its interfaces are gone. Adapters that are being removed find its
- * sockets closed.
+ * Close the sockets of a namespace that ends, after its interfaces were unregistered. Adapters that
+ * are being removed may still refer to them.
  */
 static void __net_exit end_namespace(struct net *net)
 {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * tx.c - sending: makes an skb from headers and payload, adds UDP, IP and ICRC, and sends it.
+ * tx.c - transmit path: makes an skb of headers and payload, adds UDP and IP headers and the ICRC,
+ * and sends it.
  *
- * Called by both sides and by window/ with BH disabled. Attached payload pages have a
- * reference of their own, so memory may be deregistered and freed while packets with it are
- * still in a queue of the network stack.
+ * Called by both sides and by window/ with BH disabled. Each attached page has a reference of its
+ * own, so a process may deregister and free memory while packets with it are in a queue of the
+ * network stack.
  */
 #include <linux/ip.h>
 #include <linux/ipv6.h>
@@ -20,22 +21,22 @@
 #include "net_private.h"
 
 /* Most bytes behind the payload: pad, ICRC and metadata. A multiple of 8. */
-#define TRAILER_ROOM ALIGN(PAVO_TRAILER_MAX + sizeof(struct pavo_meta), 8)
+#define TRAILER_SPACE ALIGN(PAVO_TRAILER_MAX + sizeof(struct pavo_meta), 8)
 
-/* Longest piece of payload that is cut from the CPU's page; more gets a page of its own. */
+/* Longest piece of payload from napi_alloc_frag(); more gets a page of its own. */
 #define PAVO_PIECE_MAX 256
 
-/* Longest head that is cut from the CPU's page; a longer one comes from the slab. */
+/* Longest head from napi_alloc_frag(); a longer one comes from the slab. */
 #define PAVO_HEAD_MAX 4096
 
 /*
- * Make an skb with room for @len bytes. Its head is a piece of a page, as drivers do
- * it on receive. That is cheaper than the slab, and a fragment can refer to the page. In front
- * of the head, outside of the skb, is room for the trailer; see put_trailer().
+ * Allocate an skb with space for @len bytes. Its head is a part of a page, as in drivers that
+ * receive. That is cheaper than the slab, and a fragment can refer to the page. In front of the
+ * head, outside of the skb, is space for the trailer; see put_trailer().
  */
 static struct sk_buff *alloc_head(unsigned int len)
 {
-	unsigned int size = SKB_DATA_ALIGN(TRAILER_ROOM + len) +
+	unsigned int size = SKB_DATA_ALIGN(TRAILER_SPACE + len) +
 			    SKB_DATA_ALIGN(sizeof(struct skb_shared_info));
 	struct sk_buff *skb;
 	void *piece;
@@ -46,7 +47,7 @@ static struct sk_buff *alloc_head(unsigned int len)
 	piece = napi_alloc_frag(size);
 	if (unlikely(!piece))
 		return NULL;
-	skb = napi_build_skb(piece + TRAILER_ROOM, size - TRAILER_ROOM);
+	skb = napi_build_skb(piece + TRAILER_SPACE, size - TRAILER_SPACE);
 	if (unlikely(!skb))
 		skb_free_frag(piece);
 	return skb;
@@ -59,7 +60,7 @@ struct sk_buff *pavo_tx_alloc(const struct pavo_stats *stats,
 	unsigned int hdr_len = pkt ? pavo_op_info(pkt->opcode)->hdr_len : 0;
 	struct sk_buff *skb;
 
-	skb = alloc_head(flow->headroom + hdr_len + copy + TRAILER_ROOM);
+	skb = alloc_head(flow->headroom + hdr_len + copy + TRAILER_SPACE);
 	if (unlikely(!skb)) {
 		pavo_stats_add(stats, tx_drop_no_memory, 1);
 		return NULL;
@@ -86,7 +87,7 @@ void pavo_add_frag(struct sk_buff *skb, struct page *page, unsigned int offset,
 	skb->truesize += len;
 }
 
-/* Make [@mem, @mem + @len) the last fragment; takes a page reference. */
+/* Append [@mem, @mem + @len) as a fragment; consumes a page reference. */
 static void add_mem(struct sk_buff *skb, void *mem, unsigned int len)
 {
 	struct page *page = virt_to_head_page(mem);
@@ -94,17 +95,17 @@ static void add_mem(struct sk_buff *skb, void *mem, unsigned int len)
 	pavo_add_frag(skb, page, mem - page_address(page), len);
 }
 
-/* Make room for @len bytes as a fragment; a long one gets a page of its own. */
+/* Append a fragment of @len bytes; a long one gets a page of its own. */
 static void *put_frag(struct sk_buff *skb, unsigned int len)
 {
 	struct page *page;
-	void *room;
+	void *mem;
 
 	if (len <= PAVO_PIECE_MAX || len > PAGE_SIZE) {
-		room = napi_alloc_frag(len);
-		if (likely(room))
-			add_mem(skb, room, len);
-		return room;
+		mem = napi_alloc_frag(len);
+		if (likely(mem))
+			add_mem(skb, mem, len);
+		return mem;
 	}
 	page = pavo_page_take();
 	if (unlikely(!page))
@@ -124,24 +125,24 @@ void *pavo_tx_put(struct sk_buff *skb, unsigned int len)
 	return put_frag(skb, len);
 }
 
-/* Make room for pad and ICRC behind the payload. */
+/* Append space for pad, ICRC and metadata. */
 static void *put_trailer(struct sk_buff *skb, unsigned int len)
 {
-	void *room;
+	void *trailer;
 
 	if (!skb_is_nonlinear(skb))
 		return skb_put(skb, len);
 
 	if (likely(skb->head_frag)) {
-		room = skb->head - TRAILER_ROOM;
-		get_page(virt_to_head_page(room));
+		trailer = skb->head - TRAILER_SPACE;
+		get_page(virt_to_head_page(trailer));
 	} else {
-		room = napi_alloc_frag(len);
-		if (unlikely(!room))
+		trailer = napi_alloc_frag(len);
+		if (unlikely(!trailer))
 			return NULL;
 	}
-	add_mem(skb, room, len);
-	return room;
+	add_mem(skb, trailer, len);
+	return trailer;
 }
 
 bool pavo_tx_add_page(struct sk_buff *skb, struct page *page,
@@ -156,7 +157,7 @@ bool pavo_tx_add_page(struct sk_buff *skb, struct page *page,
 
 	get_page(page);
 	pavo_add_frag(skb, page, offset, len);
-	/* the process may write to the page: the stack must not rely on its content */
+	/* a process may write to the page, so the stack must not rely on its content */
 	skb_shinfo(skb)->flags |= SKBFL_SHARED_FRAG;
 	return true;
 }
@@ -224,9 +225,9 @@ static void finish_icrc(struct sk_buff *skb, bool ipv6, void *icrc)
 }
 
 /*
- * Count a packet that the stack refused. If it would refuse it the next time, too, the packet
- * is lost as on a cut wire, and the sender's timer and retry count decide
- * (-EHOSTUNREACH). Else the sender pauses (-ENOBUFS).
+ * Count a packet that the stack refused. Return: -EHOSTUNREACH: it would refuse the packet again, so
+ * the packet counts as lost, and the sender's timer and retry count apply; -ENOBUFS: the sender
+ * pauses.
  */
 static int count_refused(const struct pavo_stats *stats, int err)
 {
@@ -243,7 +244,7 @@ static int count_refused(const struct pavo_stats *stats, int err)
 	}
 }
 
-/* Add what a packet behind its UDP header has to the counters. */
+/* Count packets, and their bytes behind the UDP headers. */
 static void count_sent(const struct pavo_stats *stats, unsigned int packets,
 		       unsigned int bytes)
 {
@@ -251,14 +252,14 @@ static void count_sent(const struct pavo_stats *stats, unsigned int packets,
 	pavo_stats_add_bh(stats, tx_bytes, bytes);
 }
 
-/* Hand a packet to the adapter of the same namespace that it is for. */
+/* Send a packet to an adapter of the same namespace. */
 static int send_loopback(const struct pavo_flow *flow, struct sk_buff *skb)
 {
 	__skb_pull(skb, skb_transport_offset(skb));
 	return pavo_loopback_send(skb, flow->share);
 }
 
-/* As pavo_flow_is_loopback(). All packets go the same way, so they stay in order. */
+/* As pavo_flow_is_loopback(). All packets take the same path, so they stay in order. */
 static bool takes_loopback(const struct pavo_flow *flow,
 			   const struct sk_buff *skb)
 {
@@ -276,7 +277,7 @@ static int send_addressed(const struct pavo_flow *flow, struct sk_buff *skb)
 			    ip_local_out(net, NULL, skb);
 }
 
-/* Hand @packets packets in one skb to the stack, and count them. */
+/* Pass @packets packets in one skb to the stack, and count them. */
 static int pass_packets(const struct pavo_stats *stats,
 			const struct pavo_flow *flow, struct sk_buff *skb,
 			unsigned int packets, unsigned int bytes)
@@ -297,7 +298,7 @@ int pavo_tx_send_finished(const struct pavo_stats *stats,
 	return pass_packets(stats, flow, skb, 1, len - sizeof(struct udphdr));
 }
 
-/* Find the route of a packet and put UDP and IP headers before it. An error consumes it. */
+/* Find the route of a packet and push UDP and IP headers. An error consumes it. */
 static int address_packet(const struct pavo_stats *stats,
 			  struct pavo_flow *flow, struct sk_buff *skb)
 {
@@ -319,7 +320,7 @@ static int address_packet(const struct pavo_stats *stats,
 	return 0;
 }
 
-/* Add @len bytes behind the payload. NULL: no memory; @skb is consumed. */
+/* Append @len bytes behind the payload. NULL: no memory; @skb is consumed. */
 static u8 *add_packet_trailer(const struct pavo_stats *stats,
 			      struct sk_buff *skb, unsigned int len)
 {
@@ -340,7 +341,7 @@ int pavo_tx_finish_icrc(const struct pavo_stats *stats, struct pavo_flow *flow,
 
 	if (unlikely(!trailer))
 		return -ENOBUFS;
-	/* Pad and the first bytes of the ICRC, which finish_icrc() writes. A constant is one store. */
+	/* Clear the pad, and bytes of the ICRC that finish_icrc() writes: one store of 4 bytes. */
 	memset(trailer, 0, PAVO_ICRC_LEN);
 	err = address_packet(stats, flow, skb);
 	if (!err)
@@ -357,11 +358,11 @@ int pavo_tx_send(const struct pavo_stats *stats, struct pavo_flow *flow,
 }
 
 /*
- * pavo_tx_authentic - finish a late packet, which has @room for its metadata at its end, and send
- * it; consumes @skb.
+ * pavo_tx_authentic - add headers and authentic metadata to a packet with deferred ICRC, and send
+ * it; consumes @skb. @to: space for the metadata at its end.
  */
 int pavo_tx_authentic(const struct pavo_stats *stats, struct pavo_flow *flow,
-		      struct sk_buff *skb, struct pavo_meta *meta, void *room,
+		      struct sk_buff *skb, struct pavo_meta *meta, void *to,
 		      unsigned int packets, unsigned int bytes)
 {
 	int err = address_packet(stats, flow, skb);
@@ -370,15 +371,15 @@ int pavo_tx_authentic(const struct pavo_stats *stats, struct pavo_flow *flow,
 		return err;
 	if (flow->ipv6)
 		meta->flags |= PAVO_META_IPV6;
-	/* Nothing else gets hold of a packet inside. */
+	/* No other code can change a packet that is looped back. */
 	if (!takes_loopback(flow, skb) &&
-	    !pavo_auth_sign(meta, skb,
-			    skb_transport_offset(skb) + sizeof(struct udphdr),
-			    skb->data)) {
+	    pavo_auth_sign(meta, skb,
+			   skb_transport_offset(skb) + sizeof(struct udphdr),
+			   skb->data)) {
 		kfree_skb(skb);
 		return -EHOSTUNREACH;
 	}
-	memcpy(room, meta, sizeof(*meta));
+	memcpy(to, meta, sizeof(*meta));
 	return pass_packets(stats, flow, skb, packets, bytes);
 }
 
@@ -390,19 +391,19 @@ int pavo_tx_send_deferred(const struct pavo_stats *stats,
 	unsigned int hdr_len = pavo_op_info(pkt->opcode)->hdr_len;
 	unsigned int payload = skb->len - hdr_len;
 	u32 bytes = pavo_gso_bytes(pkt, payload);
-	unsigned int room = pkt->pad + PAVO_ICRC_LEN;
+	unsigned int offset = pkt->pad + PAVO_ICRC_LEN;
 	u8 *trailer;
 
-	trailer = add_packet_trailer(stats, skb, room + sizeof(*meta));
+	trailer = add_packet_trailer(stats, skb, offset + sizeof(*meta));
 	if (unlikely(!trailer))
 		return -ENOBUFS;
-	/* Longer than the room of pad and ICRC: metadata follows. A constant is one store. */
+	/* Clear pad and ICRC, and bytes of the metadata that are written later: one store. */
 	memset(trailer, 0, PAVO_TRAILER_MAX);
 	pavo_deferred_mark(skb, hdr_len);
-	/* The stack must not take a short packet for one of the path MTU, which may be too long. */
+	/* The stack compares the length of a segment, headers and gso_size, with the route's MTU. */
 	if (pkt->npkts == 1)
 		unit = payload + pkt->pad;
 	pavo_deferred_make(skb, unit, pkt->npkts);
-	return pavo_tx_authentic(stats, flow, skb, meta, trailer + room,
+	return pavo_tx_authentic(stats, flow, skb, meta, trailer + offset,
 				 pkt->npkts, bytes);
 }

@@ -2,7 +2,7 @@
 /*
  * mcast.c - multicast groups: gives each QP of a group its copy of a datagram.
  *
- * Owns dev->mcast. Called by verbs/qp.c (attach, detach), by table.c with every
+ * Owns dev->mcast. Called by verbs/qp_verbs.c (attach, detach), by table.c with every
  * packet to QPN 0xffffff, by main.c when the interface leaves.
  *
  * Groups and members are written under RTNL, which joining the group of the

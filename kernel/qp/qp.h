@@ -5,7 +5,7 @@
  * Writers of the parts of a QP: control/ the attributes (struct
  * pavo_qp_attrs) under modify_mutex; requester/ and responder/ their side
  * under its lock. Everybody may read state with READ_ONCE(). Field by field, as
- * sources.md#engine-7-3: docs/architecture.md, "Fields of a queue pair".
+ * sources.md#engine-7-3: docs/locks.md, "Fields of a queue pair".
  *
  * References: packets find a QP in the table under RCU and use it only inside
  * that RCU section; timers and work of a QP are stopped before it is freed.

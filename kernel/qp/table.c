@@ -2,7 +2,7 @@
 /*
  * table.c - the QP table: numbers to QPs.
  *
- * Owns dev->qps and its front. Called by verbs/qp.c and control/ when QPs come and go, by demux.c
+ * Owns dev->qps and its front. Called by verbs/qp_verbs.c and control/ when QPs come and go, by demux.c
  * with every packet and by requester/ with every doorbell.
  *
  * Callers look a QP up and use it in one RCU section: it is freed a grace period after its

@@ -27,7 +27,7 @@ u32 pavo_qp_drr_take(struct pavo_qp *qp, enum pavo_pool pool, u32 want,
 	struct pavo_dev *dev = qp->dev;
 
 	spin_lock(&dev->drr_lock);
-	queue->touched = true;
+	queue->active = true;
 	queue->level = level;
 	queue->cpu = smp_processor_id();
 	want = pavo_drr_take(&dev->drr, queue, pool, want);
@@ -77,7 +77,7 @@ void pavo_qp_drr_end(struct pavo_qp *qp, bool more)
 	if (!more)
 		pavo_drr_end_round(&dev->drr, queue);
 	queue->scarce = false;
-	queue->touched = !pavo_drr_is_idle(&dev->drr, queue);
+	queue->active = !pavo_drr_is_idle(&dev->drr, queue);
 	run_queue(pavo_drr_next(&dev->drr));
 	spin_unlock(&dev->drr_lock);
 }
@@ -88,7 +88,7 @@ void pavo_qp_drr_leave(struct pavo_qp *qp)
 
 	spin_lock_bh(&dev->drr_lock);
 	pavo_drr_leave(&dev->drr, &qp->req.drr);
-	qp->req.drr.touched = false;
+	qp->req.drr.active = false;
 	run_queue(pavo_drr_next(&dev->drr));
 	spin_unlock_bh(&dev->drr_lock);
 }

@@ -218,8 +218,8 @@ static enum pavo_status prepare_coalesced(struct pavo_qp *qp,
 	}
 	if (req->coalesced.skb)
 		return PAVO_ST_OK;
-	if (!pavo_coalesced_begin(&qp->stats, &qp->flow, &req->coalesced,
-				  min_t(u32, more * len, PAVO_COALESCED_BYTES)))
+	if (pavo_coalesced_begin(&qp->stats, &qp->flow, &req->coalesced,
+				 min_t(u32, more * len, PAVO_COALESCED_BYTES)))
 		return PAVO_ST_BUSY;
 	req->coalesced.first = psn;
 	return PAVO_ST_OK;

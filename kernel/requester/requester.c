@@ -145,7 +145,7 @@ void pavo_requester_reset(struct pavo_qp *qp)
 	release_direct(qp);
 	pavo_side_forget(qp, &req->side);
 	pavo_retransmit_forget(req);
-	if (unlikely(req->drr.touched))
+	if (unlikely(req->drr.active))
 		pavo_qp_drr_leave(qp);
 	req->side.pending = 0;
 	req->side.backoff = (struct pavo_gso_backoff){};
@@ -281,7 +281,7 @@ static bool visit_requester(struct pavo_qp *qp, struct pavo_budget *slice)
 		budget = pavo_complete_flush(qp, budget);
 	else if (req->ready)
 		budget = advance_requester(qp, budget);
-	if (unlikely(req->drr.touched))
+	if (unlikely(req->drr.active))
 		end_drr_round(qp, !budget);
 	pavo_timers_arm(qp);
 	pavo_budget_spend(slice, most - budget, 0);

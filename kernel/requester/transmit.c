@@ -219,7 +219,7 @@ static bool take_datagram_deficit(struct pavo_qp *qp,
 
 static void spend_deficit(struct pavo_requester *req, u32 packets)
 {
-	if (unlikely(req->drr.touched))
+	if (unlikely(req->drr.active))
 		req->drr.spent += packets;
 }
 
@@ -405,7 +405,7 @@ unsigned int pavo_transmit(struct pavo_qp *qp, unsigned int budget)
 
 	if (req->timer.rnr || req->pause || pavo_side_waits(&req->side))
 		return budget;
-	if (unlikely(req->drr.touched))
+	if (unlikely(req->drr.active))
 		pavo_qp_drr_settle(qp);
 	do {
 		while (budget && req->cursor.wqe != req->head &&

@@ -3,7 +3,7 @@
  * worker.h - the doorbell worker of a ucontext, as the memory that it shares with its process
  * shows it: pages with a flag that says whether a process that wrote to them has to call.
  *
- * The worker is a thread of the process (verbs/worker.c). While it looks at the pages, the flags
+ * The worker is a thread of the process (verbs/doorbell_methods.c). While it looks at the pages, the flags
  * are clear. Before it sleeps it sets them, and looks once more.
  */
 #ifndef PAVO_RINGS_WORKER_H
@@ -35,7 +35,7 @@ enum pavo_worker_state {
  * @pages: of struct pavo_worker_page, read under RCU
  * @count: how many they are
  * @wait:  where it sleeps
- * @list:  in verbs/worker.c's list, while there is a worker
+ * @list:  in verbs/doorbell_methods.c's list, while there is a worker
  */
 struct pavo_worker {
 	spinlock_t lock; /* state with the flags, pages */

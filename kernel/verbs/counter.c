@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * counter.c - counters of their own for some QPs (`rdma statistic qp`).
+ * counter.c - separate counters for the QPs that an administrator chooses (`rdma statistic qp`).
  *
  * Called by rdma core, which binds QPs by hand or by rule. It adds these counters to the
  * adapter's when it shows those, so a bound QP counts in its own only, at the same cost. rdma
- * core knows a counter by its number.
+ * core identifies a counter by its id.
  */
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
@@ -45,8 +45,8 @@ static struct pavo_qp_stats *create_qp_stats(struct pavo_dev *dev, u32 *id)
 }
 
 /*
- * Let @ibqp, which has no other counter, count in @counter. A counter without a number is
- * new. rdma core holds the counter's mutex.
+ * Let @ibqp, which has no other counter, count in @counter. A counter without an id is new.
+ * rdma core holds the counter's mutex.
  */
 static int bind_counter(struct rdma_counter *counter, PAVO_COUNTER_QP)
 {
@@ -88,9 +88,9 @@ static int update_counter(struct rdma_counter *counter)
 }
 
 /*
- * The last QP was unbound, and rdma core has added the counters to those of the port. CPUs
- * that were still counting may have added more since: add that to the adapter's counters, so
- * nothing is lost.
+ * Free the counters after the last QP was unbound, when rdma core has added them to those of
+ * the port. CPUs that were still counting may have added more since: add that to the adapter's
+ * counters, so that no count is lost.
  */
 static int dealloc_counter(struct rdma_counter *counter)
 {
@@ -101,13 +101,13 @@ static int dealloc_counter(struct rdma_counter *counter)
 
 	synchronize_rcu();
 	for (i = 0; i < PAVO_CNT_COUNT; i++) {
-		u64 late = i < PAVO_CNT_OF_PORT ? -counter->stats->value[i] : 0;
+		u64 more = i < PAVO_CNT_OF_PORT ? -counter->stats->value[i] : 0;
 
 		for_each_possible_cpu(cpu) {
 			one = &per_cpu_ptr(own->pcpu, cpu)->counter[i];
-			late += *one;
+			more += *one;
 		}
-		this_cpu_add(dev->stats.pcpu->counter[i], late);
+		this_cpu_add(dev->stats.pcpu->counter[i], more);
 	}
 	free_percpu(own->pcpu);
 	kfree(own);

@@ -13,15 +13,15 @@
 #include "rings/ucontext.h"
 #include "verbs/verbs.h"
 
-static void join_list(struct pavo_cq *cq, struct list_head *list,
-		      struct list_head *node)
+static void add_cq_user(struct pavo_cq *cq, struct list_head *list,
+			struct list_head *node)
 {
 	mutex_lock(&cq->users_mutex);
 	list_add_tail(node, list);
 	mutex_unlock(&cq->users_mutex);
 }
 
-static void leave_list(struct pavo_cq *cq, struct list_head *node)
+static void remove_cq_user(struct pavo_cq *cq, struct list_head *node)
 {
 	mutex_lock(&cq->users_mutex);
 	list_del(node);
@@ -55,8 +55,8 @@ void pavo_cq_leave_srq(struct pavo_srq *srq)
 	leave_list(srq->rq.cq, &srq->of_cq);
 }
 
-/* Take the users of a CQ that has overrun to Error. There may be as many as queue pairs. */
-static void fail_users(struct pavo_cq *cq)
+/* Move the users of a CQ that has overrun to Error. There may be as many as queue pairs. */
+static void fail_cq_users(struct pavo_cq *cq)
 {
 	struct pavo_srq *srq;
 	struct pavo_qp *qp;
@@ -79,7 +79,7 @@ static void fail_users(struct pavo_cq *cq)
 	mutex_unlock(&cq->users_mutex);
 }
 
-/* Tell the CQ's consumer, its queue pairs and shared receive queues that it has overrun. */
+/* Notify the CQ's consumer of an overrun, and fail its queue pairs and shared receive queues. */
 static void notify_overrun(struct pavo_cq *cq)
 {
 	struct ib_event event = {
@@ -90,7 +90,7 @@ static void notify_overrun(struct pavo_cq *cq)
 
 	if (cq->ib.event_handler)
 		cq->ib.event_handler(&event, cq->ib.cq_context);
-	fail_users(cq);
+	fail_cq_users(cq);
 }
 
 static void run_cq_work(struct work_struct *work)
@@ -109,7 +109,7 @@ int pavo_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 	int missed = 0;
 
 	spin_lock_irqsave(&cq->lock, irq);
-	/* arming for any completion stays when solicited ones are asked for later */
+	/* a CQ that is armed for any completion stays so when solicited ones are requested */
 	if (cq->armed != IB_CQ_NEXT_COMP)
 		cq->armed = flags & IB_CQ_SOLICITED_MASK;
 	if ((flags & IB_CQ_REPORT_MISSED_EVENTS) && cq->prod != cq->cons)
@@ -198,10 +198,10 @@ int pavo_poll_cq(struct ib_cq *ibcq, int count, struct ib_wc *wc)
 	return polled;
 }
 
-static int check_attr(const struct ib_cq_init_attr *attr,
-		      const struct ib_udata *udata)
+static int check_cq_init(const struct ib_cq_init_attr *attr,
+			 const struct ib_udata *udata)
 {
-	/* every entry has a time stamp, asked for or not */
+	/* every entry has a time stamp, requested or not */
 	if (attr->flags & ~IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION)
 		return -EOPNOTSUPP;
 	if (!attr->cqe || attr->cqe > PAVO_MAX_CQE)
@@ -211,7 +211,7 @@ static int check_attr(const struct ib_cq_init_attr *attr,
 	return 0;
 }
 
-static int build_ring(struct pavo_cq *cq, struct ib_udata *udata)
+static int build_cq(struct pavo_cq *cq, struct ib_udata *udata)
 {
 	struct pavo_create_cq_resp resp = { .cqe_cnt = cq->count };
 	struct pavo_ucontext *uctx;
@@ -243,7 +243,7 @@ int pavo_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	struct pavo_cq *cq = to_pavo_cq(ibcq);
 	int err;
 
-	err = check_attr(attr, udata);
+	err = check_cq_init(attr, udata);
 	if (err)
 		return err;
 	cq->account = pavo_caller_account_if(udata);
@@ -258,7 +258,7 @@ int pavo_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	INIT_WORK(&cq->work, run_cq_work);
 	pavo_cq_timer_init(cq);
 	cq->count = roundup_pow_of_two(attr->cqe);
-	err = build_ring(cq, udata);
+	err = build_cq(cq, udata);
 	if (err) {
 		pavo_object_give(dev, PAVO_OBJ_CQ, cq->account);
 		return err;

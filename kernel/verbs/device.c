@@ -42,14 +42,14 @@ static void query_odp(struct ib_device_attr *attr)
 static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 			struct ib_udata *udata)
 {
-	/* @udata is NULL when rdma core itself asks */
+	/* @udata is NULL when rdma core itself is the caller */
 	if (udata && (udata->inlen || udata->outlen))
 		return -EINVAL;
 
 	memset(attr, 0, sizeof(*attr));
 	attr->fw_ver = PAVO_ABI_VERSION;
 	attr->sys_image_guid = ibdev->node_guid;
-	/* the number for "no vendor" */
+	/* the id for "no vendor" */
 	attr->vendor_id = 0xffffff;
 	attr->max_mr_size = PAVO_MAX_MR_SIZE;
 	attr->page_size_cap = PAGE_SIZE;
@@ -96,8 +96,8 @@ static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 }
 
 /*
- * Ask the interface for its speed once per change of the link, since that takes RTNL. If it
- * has none, report the slowest.
+ * Query the interface's speed once per change of the link, since that takes RTNL. If it has
+ * none, report the slowest.
  */
 static void query_speed(struct pavo_dev *dev, struct ib_port_attr *attr)
 {
@@ -219,9 +219,9 @@ static void dealloc_ucontext(struct ib_ucontext *ibuctx)
 }
 
 /*
- * The device goes while a process holds it. rdma core destroys its objects
- * and reports a fatal event; areas that are still mapped become plain memory. Because
- * this op exists, rdma core does not wait for the process.
+ * The device is removed while a process has it open. rdma core destroys its objects and reports
+ * a fatal event; areas that are still mapped become plain memory. Because this op exists, rdma
+ * core does not wait for the process.
  */
 static void disassociate_ucontext(struct ib_ucontext *ibuctx)
 {
@@ -247,7 +247,7 @@ static int dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
 	struct pavo_dev *dev = to_pavo_dev(ibpd->device);
 
-	/* A queue pair of XRC, without a PD of its own, may still have asked for a walk. */
+	/* A queue pair of XRC, without a PD of its own, may still have queued a walk. */
 	pavo_rkm_settle(dev);
 	pavo_rkm_part(dev, to_pavo_pd(ibpd));
 	pavo_object_give(dev, PAVO_OBJ_PD, to_pavo_pd(ibpd)->account);
@@ -265,8 +265,8 @@ static ssize_t pavo_abi_show(struct device *device,
 static DEVICE_ATTR_RO(pavo_abi);
 
 /*
- * The adapter of an attribute. In shared mode every namespace has a device of its own
- * in sysfs, which is not part of an ib_device; rdma core's helper handles both.
+ * Find the adapter of an attribute. In shared mode every namespace has a device of its own in
+ * sysfs, which is not part of an ib_device; rdma core's helper handles both.
  */
 static struct pavo_dev *find_dev_of_sysfs(struct device *device)
 {
@@ -274,7 +274,7 @@ static struct pavo_dev *find_dev_of_sysfs(struct device *device)
 }
 
 /*
- * Recover the windows of an adapter. The check is needed: the file belongs to root of the
+ * Recover the windows of an adapter. The check is needed since the file belongs to root of the
  * namespace that shows it, but the adapter to the namespace of its interface.
  */
 static ssize_t recover_store(struct device *device,
@@ -404,8 +404,8 @@ static const struct ib_device_ops pavo_device_ops = {
 /**
  * pavo_verbs_setup - fill in ops and attributes before registration.
  * @dev: the adapter
- * @ndev: its interface; the GUID is made of its address and stays when the address
- *        changes, as IBA wants it
+ * @ndev: its interface; the GUID is made of its address and stays when the address changes, as
+ *        IBA requires
  */
 void pavo_verbs_setup(struct pavo_dev *dev, const struct net_device *ndev)
 {

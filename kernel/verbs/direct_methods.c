@@ -23,10 +23,10 @@ static int direct_cleanup(struct ib_uobject *uobject,
 	return 0;
 }
 
-/* Give the process a file of the window, once it has been told of it. */
-static int give_file(struct uverbs_attr_bundle *attrs,
-		     struct pavo_direct *window,
-		     struct pavo_direct_open_resp *resp)
+/* Install a file of the window in the process, after the response was copied to it. */
+static int install_window_file(struct uverbs_attr_bundle *attrs,
+			       struct pavo_direct *window,
+			       struct pavo_direct_open_resp *resp)
 {
 	struct file *file = pavo_direct_file(window);
 	int fd, err;
@@ -72,10 +72,10 @@ UVERBS_HANDLER(PAVO_METHOD_DIRECT_OPEN)(struct uverbs_attr_bundle *attrs)
 		return PTR_ERR(window);
 	uobject->object = window;
 	uverbs_finalize_uobj_create(attrs, PAVO_ATTR_DIRECT_HANDLE);
-	return give_file(attrs, window, &resp);
+	return install_window_file(attrs, window, &resp);
 }
 
-/* Arm, and have the queue pair of @doorbell look at its requests, which name the range. */
+/* Arm, and ring @doorbell: its queue pair takes the requests that name the range. */
 static int arm_and_ring(struct ib_ucontext *context, struct pavo_direct *window,
 			const struct pavo_direct_arm_args *args, u64 doorbell)
 {

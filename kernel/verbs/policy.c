@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * policy.c - how queue pairs share an adapter, as its administrator sets it: files of sysfs, under
- * traffic, and parameters of the module, for adapters that are made afterwards.
+ * policy.c - the settings by which queue pairs share an adapter: files in sysfs, which take
+ * effect at once, and parameters of the module, for new adapters.
  *
  * Called by sysfs and by main.c. The sharing itself is in drr.c and requester/drr_queue.c.
  */
@@ -37,17 +37,18 @@ static const struct kernel_param_ops credits_ops = {
 
 static unsigned int quantum = PAVO_QUANTUM;
 module_param_cb(quantum, &quantum_ops, &quantum, 0644);
-MODULE_PARM_DESC(quantum, "packets of a turn, in new adapters (512)");
+MODULE_PARM_DESC(quantum, "default DRR quantum of new adapters, packets (512)");
 
 static unsigned int send_credits;
 module_param_cb(send_credits, &credits_ops, &send_credits, 0644);
-MODULE_PARM_DESC(send_credits,
-		 "unacknowledged packets of new adapters; 0: no limit (0)");
+MODULE_PARM_DESC(
+	send_credits,
+	"most unacknowledged packets of a new adapter; 0: no limit (0)");
 
 static unsigned int read_credits;
 module_param_cb(read_credits, &credits_ops, &read_credits, 0644);
 MODULE_PARM_DESC(read_credits,
-		 "unanswered reads of new adapters; 0: no limit (0)");
+		 "most unanswered reads of a new adapter; 0: no limit (0)");
 
 void pavo_policy_init(struct pavo_dev *dev)
 {
@@ -56,12 +57,15 @@ void pavo_policy_init(struct pavo_dev *dev)
 		      READ_ONCE(read_credits));
 }
 
-static struct pavo_dev *find_dev(struct device *device)
+static struct pavo_dev *find_policy_dev(struct device *device)
 {
 	return rdma_device_to_drv_device(device, struct pavo_dev, ib);
 }
 
-/* A number of a file that the administrator of the adapter's network may write. */
+/*
+ * Parse a value that was written to a file. Return: 0; -EPERM: the writer is no administrator
+ * of the adapter's network; -EINVAL; -ERANGE.
+ */
 static int parse_value(struct pavo_dev *dev, const char *text, u32 least,
 		       u32 most, u32 *value)
 {
@@ -79,14 +83,14 @@ static ssize_t quantum_show(struct device *device,
 			    struct device_attribute *attr, char *buf)
 {
 	return sysfs_emit(buf, "%u\n",
-			  READ_ONCE(find_dev(device)->drr.quantum));
+			  READ_ONCE(find_policy_dev(device)->drr.quantum));
 }
 
 static ssize_t quantum_store(struct device *device,
 			     struct device_attribute *attr, const char *buf,
 			     size_t count)
 {
-	struct pavo_dev *dev = find_dev(device);
+	struct pavo_dev *dev = find_policy_dev(device);
 	u32 value;
 	int err;
 
@@ -102,15 +106,16 @@ DEVICE_ATTR_RW(quantum);
 
 static ssize_t show_limit(struct device *device, enum pavo_pool pool, char *buf)
 {
-	return sysfs_emit(buf, "%u\n",
-			  READ_ONCE(find_dev(device)->drr.pool[pool].limit));
+	return sysfs_emit(
+		buf, "%u\n",
+		READ_ONCE(find_policy_dev(device)->drr.pool[pool].limit));
 }
 
-/* Credits beyond a lower limit come back one by one; none is given meanwhile. */
+/* Credits beyond a lower limit are returned one by one; none is granted meanwhile. */
 static ssize_t set_limit(struct device *device, enum pavo_pool pool,
 			 const char *buf, size_t count)
 {
-	struct pavo_dev *dev = find_dev(device);
+	struct pavo_dev *dev = find_policy_dev(device);
 	u32 value;
 	int err;
 
@@ -159,7 +164,7 @@ DEVICE_ATTR_RW(read_credits);
 static ssize_t weights_show(struct device *device,
 			    struct device_attribute *attr, char *buf)
 {
-	struct pavo_dev *dev = find_dev(device);
+	struct pavo_dev *dev = find_policy_dev(device);
 	int len = 0, level;
 
 	for (level = 0; level < PAVO_LEVELS; level++)
@@ -192,7 +197,7 @@ static ssize_t weights_store(struct device *device,
 			     struct device_attribute *attr, const char *buf,
 			     size_t count)
 {
-	struct pavo_dev *dev = find_dev(device);
+	struct pavo_dev *dev = find_policy_dev(device);
 	u32 weight[PAVO_LEVELS];
 	int err;
 
@@ -228,8 +233,8 @@ void pavo_policy_show(struct seq_file *file, struct pavo_dev *dev)
 	spin_lock_bh(&dev->drr_lock);
 	drr = dev->drr;
 	spin_unlock_bh(&dev->drr_lock);
-	seq_printf(file, "%s turns %llu %s\n", dev_name(&dev->ib.dev), drr.drr,
-		   drr.on ? "on" : "off");
+	seq_printf(file, "%s rounds %llu %s\n", dev_name(&dev->ib.dev),
+		   drr.rounds, drr.on ? "on" : "off");
 	show_pool(file, " sends", &drr.pool[PAVO_POOL_SENDS]);
 	show_pool(file, " reads", &drr.pool[PAVO_POOL_READS]);
 }

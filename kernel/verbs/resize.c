@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * resize.c - gives a completion queue another ring, while completions go on.
+ * resize.c - replaces the ring of a completion queue while it is in use.
  *
- * Called by rdma core. Entries that were not consumed move to the new ring and keep
- * their free-running numbers. There may be a million of them, so most are copied while the CQ
- * goes on, and only a few that came last under its lock. If the process writes into the
- * old ring during the copy, it may find its own bytes in the new one.
+ * Called by rdma core. Entries that were not consumed move to the new ring and keep their
+ * free-running indices. There may be a million of them, so most are copied without the CQ's
+ * lock, and only the last few under it. If the process writes into the old ring during the
+ * copy, it may find its own bytes in the new one.
  */
 #include <linux/log2.h>
 #include <linux/vmalloc.h>
@@ -17,9 +17,9 @@
 #include "rings/ucontext.h"
 #include "verbs/verbs.h"
 
-/* Entries between two chances for other tasks to run, and those copied under the lock. */
+/* Entries between two calls of cond_resched(), and at most copied under the lock. */
 #define ENTRIES_IN_A_ROW 4096
-/* Times to copy what came meanwhile. Each leaves less to the next: copying is faster. */
+/* Passes that copy entries which arrived meanwhile. Each has fewer: copying is faster. */
 #define COPIES 16
 
 /*
@@ -38,7 +38,7 @@ struct pavo_new_ring {
 };
 
 /*
- * Find the entries to move: from the consumer's number to the producer's. User space may have
+ * Find the entries to move: from the consumer's index to the producer's. User space may have
  * written any value to the former. Called with the CQ's lock.
  */
 static int begin_resize(struct pavo_cq *cq, struct pavo_new_ring *to)
@@ -101,8 +101,8 @@ static void swap_rings(struct pavo_cq *cq, struct pavo_new_ring *to)
 }
 
 /*
- * Copy the last entries and swap the rings. Return: 0; -EAGAIN: too many came meanwhile;
- * another error.
+ * Copy the last entries and swap the rings. Return: 0; -EAGAIN: more than ENTRIES_IN_A_ROW
+ * arrived meanwhile; -EINVAL: they do not fit into the new ring.
  */
 static int try_swap(struct pavo_cq *cq, struct pavo_new_ring *to, u32 *prod)
 {
@@ -163,7 +163,7 @@ int pavo_resize_cq(struct ib_cq *ibcq, pavo_cq_size cqe, struct ib_udata *udata)
 	struct pavo_new_ring to = {};
 	int err;
 
-	/* no consumer in the kernel asks for it */
+	/* no consumer in the kernel calls this */
 	if (!ibcq->uobject)
 		return -EOPNOTSUPP;
 	if (cqe < 1 || cqe > PAVO_MAX_CQE)

@@ -2,8 +2,8 @@
 /*
  * restrack.c - details of pavo's objects for `rdma -dd resource show`.
  *
- * Called by rdma core, which holds a reference to the object. Reads without locks: each number
- * is right, but two numbers may be of different moments.
+ * Called by rdma core, which holds a reference to the object. Reads without locks: each value
+ * is valid, but two values may be of different moments.
  */
 #include <linux/capability.h>
 #include <net/netlink.h>
@@ -14,7 +14,7 @@
 #include "qp/qp.h"
 #include "verbs/verbs.h"
 
-/* @secret: for administrators only: it helps to forge packets, or shows addresses. */
+/* @secret: shown to administrators only: it helps to forge packets, or reveals addresses. */
 struct detail {
 	const char *name;
 	u64 value;
@@ -55,9 +55,9 @@ static int put_details(struct sk_buff *msg, const struct detail *detail,
 }
 
 /*
- * sq_*: WQEs counted since RESET, so taken - completed are under way.
- * far_requests: requests since RESET whose PSN no loss explains.
- * rq_*: the same for a receive queue of the QP's own; rq_posted is what the process claims.
+ * sq_*: WQEs counted since RESET, so taken - completed are outstanding.
+ * far_requests: requests since RESET whose PSN is too far ahead to follow a loss.
+ * rq_*: the same for a receive queue of the QP's own; rq_posted is written by the process.
  */
 int pavo_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp)
 {

@@ -47,7 +47,7 @@ static int check_srq_init(const struct ib_srq_init_attr *init,
 	return 0;
 }
 
-/* Give an SRQ of XRC its CQ, and the number by which requests name it. */
+/* Set the CQ of an SRQ of XRC, and the SRQN by which requests name it. */
 static int assign_srqn(struct pavo_srq *srq)
 {
 	struct pavo_dev *dev = to_pavo_dev(srq->ib.device);
@@ -67,8 +67,8 @@ static int assign_srqn(struct pavo_srq *srq)
 	return err;
 }
 
-/* Let no packet find the SRQ, and wait until none uses it; may sleep. */
-static void forget_srq(struct pavo_srq *srq)
+/* Remove the SRQ from the table, and wait until no packet uses it; may sleep. */
+static void remove_srq(struct pavo_srq *srq)
 {
 	if (srq->ib.srq_type != IB_SRQT_XRC)
 		return;
@@ -78,7 +78,7 @@ static void forget_srq(struct pavo_srq *srq)
 	synchronize_rcu_expedited();
 }
 
-/* Make the ring and tell user space of it. */
+/* Make the ring, and copy its parameters to user space. */
 static int build_srq(struct pavo_srq *srq, struct ib_srq_init_attr *init,
 		     struct ib_udata *udata)
 {
@@ -109,7 +109,7 @@ static int build_srq(struct pavo_srq *srq, struct ib_srq_init_attr *init,
 	err = ib_copy_to_udata(udata, &resp, sizeof(resp));
 	if (!err)
 		return 0;
-	forget_srq(srq);
+	remove_srq(srq);
 err_rq:
 	pavo_rq_destroy(rq);
 	return err;
@@ -137,7 +137,7 @@ int pavo_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 
 /*
  * Set the limit. The size cannot change: a process would have to map a new ring, and the
- * command has no room to tell it so.
+ * command has no field for its offset.
  */
 int pavo_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 		    enum ib_srq_attr_mask mask, struct ib_udata *udata)
@@ -179,7 +179,7 @@ int pavo_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 {
 	struct pavo_srq *srq = to_pavo_srq(ibsrq);
 
-	forget_srq(srq);
+	remove_srq(srq);
 	/* its QPs are gone, so no side queues the work any more */
 	cancel_work_sync(&srq->work);
 	pavo_rq_destroy(&srq->rq);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * verbs.h - the door of verbs/: ib_device_ops and the life of its objects.
+ * verbs.h - interface of verbs/: ib_device_ops, and the objects of rdma core that they create.
  */
 #ifndef PAVO_VERBS_H
 #define PAVO_VERBS_H
@@ -18,8 +18,8 @@ struct uapi_definition;
 /**
  * struct pavo_xrcd - XRC domain.
  * @ib:     the object of rdma core, first
- * @charge: paid by the memory cgroup, see pavo_charge()
- * @account:  user that it counts for
+ * @charge: charge to the memory cgroup, see pavo_charge()
+ * @account: user to whom it is accounted
  */
 struct pavo_xrcd {
 	struct ib_xrcd ib;
@@ -39,10 +39,10 @@ struct seq_file;
 
 /* policy.c */
 
-/** pavo_policy_init - the policy of a new adapter: parameters of the module. */
+/** pavo_policy_init - set the policy of a new adapter from parameters of the module. */
 void pavo_policy_init(struct pavo_dev *dev);
 
-/** pavo_policy_show - turns and credits of an adapter, for people. */
+/** pavo_policy_show - print DRR rounds and credits of an adapter, for debugfs. */
 void pavo_policy_show(struct seq_file *file, struct pavo_dev *dev);
 
 extern struct device_attribute dev_attr_quantum;
@@ -51,8 +51,8 @@ extern struct device_attribute dev_attr_send_credits;
 extern struct device_attribute dev_attr_read_credits;
 
 /**
- * pavo_workers_init - be told when an adapter leaves, before rdma core waits for the calls of
- * its processes.
+ * pavo_workers_init - register for the removal of adapters, so that workers end before rdma
+ * core waits for the calls of processes.
  *
  * Return: 0, or an error of rdma core.
  */
@@ -71,7 +71,7 @@ static inline void pavo_workers_exit(void)
 }
 #endif
 
-/* The rest is the inside of verbs/: the ops that device.c puts together. */
+/* The rest is private to verbs/: the ops that device.c puts together. */
 
 /* Objects and methods of pavo's own: all (job_methods.c), and those of four other files. */
 extern const struct uapi_definition pavo_uapi_defs[];
@@ -89,7 +89,7 @@ int pavo_modify_cq(struct ib_cq *ibcq, u16 count, u16 us);
 int pavo_poll_cq(struct ib_cq *ibcq, int count, struct ib_wc *wc);
 int pavo_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
 
-/** pavo_cqs_join - let overruns of its completion queues take a queue pair to Error. Sleeps. */
+/** pavo_cqs_join - let overruns of its completion queues move a queue pair to Error. Sleeps. */
 void pavo_cqs_join(struct pavo_qp *qp);
 /** pavo_cqs_leave - balances pavo_cqs_join(). Sleeps. */
 void pavo_cqs_leave(struct pavo_qp *qp);
@@ -134,7 +134,7 @@ int pavo_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp);
 int pavo_fill_res_cq_entry(struct sk_buff *msg, struct ib_cq *ibcq);
 int pavo_fill_res_mr_entry(struct sk_buff *msg, struct ib_mr *ibmr);
 
-/* counter.c: counters of their own for some QPs */
+/* counter.c: separate counters for chosen QPs */
 extern const struct ib_device_ops pavo_counter_ops;
 
 #endif /* PAVO_VERBS_H */

@@ -73,14 +73,14 @@ UVERBS_HANDLER(PAVO_METHOD_WINDOW_QUERY)(struct uverbs_attr_bundle *attrs)
 
 	pavo_window_lmt(uverbs_attr_get_obj(attrs, PAVO_ATTR_WINDOW_HANDLE),
 			&lmt);
-	/* As RDMA netlink does for keys of regions. noaudit: to query is no offence. */
+	/* As RDMA netlink does for keys of regions. noaudit: a query without the capability is normal. */
 	if (!ns_capable_noaudit(&init_user_ns, CAP_NET_ADMIN))
 		lmt.key = 0;
 	return uverbs_copy_to_struct_or_zero(attrs, PAVO_ATTR_WINDOW_LMT, &lmt,
 					     sizeof(lmt));
 }
 
-/* How many rCxts the attribute has room for; 0: none, too many, or not whole numbers. */
+/* The number of rCxts that fit into the attribute; 0: none, too many, or not whole ids. */
 static u32 count_rcxts(struct uverbs_attr_bundle *attrs, u16 attr)
 {
 	int len = uverbs_attr_get_len(attrs, attr);
@@ -116,8 +116,8 @@ UVERBS_HANDLER(PAVO_METHOD_WINDOW_TAKE_RCXTS)(struct uverbs_attr_bundle *attrs)
 }
 
 /* Call @act for each rCxt that the attribute names, until a call fails. */
-static int with_rcxts(struct uverbs_attr_bundle *attrs,
-		      int (*act)(struct pavo_fifo_window *window, u32 rcxt))
+static int act_on_rcxts(struct uverbs_attr_bundle *attrs,
+			int (*act)(struct pavo_fifo_window *window, u32 rcxt))
 {
 	const u32 *ids =
 		uverbs_attr_get_alloced_ptr(attrs, PAVO_ATTR_WINDOW_RCXTS);
@@ -138,13 +138,13 @@ static int with_rcxts(struct uverbs_attr_bundle *attrs,
 static int UVERBS_HANDLER(PAVO_METHOD_WINDOW_RETURN_RCXTS)(
 	struct uverbs_attr_bundle *attrs)
 {
-	return with_rcxts(attrs, pavo_rcxt_return);
+	return act_on_rcxts(attrs, pavo_rcxt_return);
 }
 
 static int
 UVERBS_HANDLER(PAVO_METHOD_WINDOW_CANCEL)(struct uverbs_attr_bundle *attrs)
 {
-	return with_rcxts(attrs, pavo_window_cancel);
+	return act_on_rcxts(attrs, pavo_window_cancel);
 }
 
 static int
@@ -244,7 +244,7 @@ DECLARE_UVERBS_NAMED_METHOD(
 			    UVERBS_ATTR_STRUCT(struct pavo_lmt, event_kept),
 			    UA_MANDATORY));
 
-/* An attribute with numbers of rCxts. */
+/* An attribute with ids of rCxts. */
 #define RCXTS UVERBS_ATTR_SIZE(sizeof(u32), PAVO_RCXTS_AT_ONCE * sizeof(u32))
 
 DECLARE_UVERBS_NAMED_METHOD(PAVO_METHOD_WINDOW_TAKE_RCXTS,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * actions.c - RDMA between windows: carries out what the operation of an rCxt says (operation.h).
+ * actions.c - RDMA between windows: carries out the transitions of an rCxt's operation
+ * (operation.h).
  *
  * Called with the rCxt locked. So a cancel or a higher tid, which takes the lock, finds no byte
  * of a packet on its way to memory. Other CPUs place packets of other rCxts at the same time.
@@ -10,34 +11,6 @@
 #include "window/rdma.h"
 
 /* ---------------------------------------------------------------- effects */
-
-void pavo_rdma_count(struct pavo_dev *dev, u32 counts)
-{
-	if (counts & PAVO_TRANSITION_TX_DROP_NODE)
-		pavo_count(dev, tx_drop_node);
-	if (counts & PAVO_TRANSITION_RX_DROP_RCXT_BUSY)
-		pavo_count(dev, rx_drop_rcxt_busy);
-	if (counts & PAVO_TRANSITION_RX_DROP_TID)
-		pavo_count(dev, rx_drop_tid);
-	if (counts & PAVO_TRANSITION_RX_DROP_TOO_LONG)
-		pavo_count(dev, rx_drop_too_long);
-	if (counts & PAVO_TRANSITION_RX_DROP_RDMA_AGAIN)
-		pavo_count(dev, rx_drop_rdma_again);
-	if (counts & PAVO_TRANSITION_RX_DROP_RDMA_FAR)
-		pavo_count(dev, rx_drop_rdma_far);
-	if (counts & PAVO_TRANSITION_RX_DROP_RDMA_LENGTH)
-		pavo_count(dev, rx_drop_rdma_length);
-	if (counts & PAVO_TRANSITION_RX_DROP_RDMA_PVO)
-		pavo_count(dev, rx_drop_rdma_pvo);
-	if (counts & PAVO_TRANSITION_RX_DROP_RDMA_INVALID)
-		pavo_count(dev, rx_drop_rdma_invalid);
-	if (counts & PAVO_TRANSITION_RX_RDMA_PACKETS)
-		pavo_count(dev, rx_rdma_packets);
-	if (counts & PAVO_TRANSITION_RDMA_DONE)
-		pavo_count(dev, rdma_done);
-	if (counts & PAVO_TRANSITION_RDMA_REPEATS)
-		pavo_count(dev, rdma_repeats);
-}
 
 static void unqueue_rcxt(struct pavo_fifo_window *window,
 			 struct pavo_rcxt *rcxt)
@@ -65,14 +38,16 @@ static void kill_window(struct pavo_fifo_window *window, u32 rcxt)
 	window->dead = true;
 	window->fatal_rcxt = rcxt;
 	spin_unlock(&window->lock);
-	pavo_window_over(window);
+	pavo_window_notify_end(window);
 }
 
 static void do_effects(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 		       const struct pavo_transition *tr)
 {
-	if (tr->counts)
-		pavo_rdma_count(window->dev, tr->counts);
+	unsigned int i;
+
+	for (i = 0; i < tr->ncounts; i++)
+		pavo_stats_count(&window->dev->stats, tr->counts[i]);
 	if (tr->effects & PAVO_EFFECT_UNQUEUE)
 		unqueue_rcxt(window, rcxt);
 	if (tr->effects & PAVO_EFFECT_MARK)
@@ -81,22 +56,23 @@ static void do_effects(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 		kill_window(window, rcxt->op.id);
 }
 
-/* ------------------------------------------------------------------ deeds */
+/* ---------------------------------------------------------------- actions */
 
-/* Let the rCxt have its turns. False: the window has ended. */
-static bool queue_rcxt(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt)
+/* Queue the rCxt to be sent. Return: 0; -ESHUTDOWN: the window has ended. */
+static int queue_rcxt(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt)
 {
-	bool open;
+	int err = 0;
 
 	spin_lock(&window->lock);
-	open = !window->closed && !window->dead;
-	if (open) {
+	if (window->closed || window->dead) {
+		err = -ESHUTDOWN;
+	} else {
 		list_add_tail(&rcxt->queued, &window->rcxts);
 		window->nrcxts++;
 		set_bit(window->id, window->dev->windows.active);
 	}
 	spin_unlock(&window->lock);
-	return open;
+	return err;
 }
 
 /*
@@ -110,10 +86,10 @@ static bool is_mapped(const struct pavo_fifo_window *window, u64 pvo,
 			   !pavo_job_check(window->job, pvo + length - 1, 1));
 }
 
-/* Tell this end's process that its operation is over. False: the FIFO is full. */
-static bool put_done(struct pavo_fifo_window *window,
-		     const struct pavo_operation *op,
-		     const struct pavo_transition *tr)
+/* Notify this end's process that its operation is over. Return: 0; -ENOSPC. */
+static int put_done(struct pavo_fifo_window *window,
+		    const struct pavo_operation *op,
+		    const struct pavo_transition *tr)
 {
 	const struct pavo_rdma_done done = pavo_operation_done_frame(op, tr);
 	const struct pavo_put put = {
@@ -127,11 +103,10 @@ static bool put_done(struct pavo_fifo_window *window,
 	return pavo_window_put(window, &put);
 }
 
-/* Put the data into a frame of the FIFO. False: the FIFO is full. */
-static bool put_piece(struct pavo_fifo_window *window,
-		      const struct pavo_operation *op,
-		      const struct pavo_transition *tr,
-		      const struct pavo_rx *rx)
+/* Put the data into a frame of the FIFO. Return: 0; -ENOSPC. */
+static int put_piece(struct pavo_fifo_window *window,
+		     const struct pavo_operation *op,
+		     const struct pavo_transition *tr, const struct pavo_rx *rx)
 {
 	const struct pavo_rdma_piece piece = pavo_operation_piece_frame(op, tr);
 	const struct pavo_put put = {
@@ -146,9 +121,9 @@ static bool put_piece(struct pavo_fifo_window *window,
 	return pavo_window_put(window, &put);
 }
 
-/* Ask the process to send the data of a read. False: its FIFO is full. */
-static bool put_request(struct pavo_fifo_window *window,
-			const struct pavo_transition *tr)
+/* Request the data of a read from the process. Return: 0; -ENOSPC. */
+static int put_request(struct pavo_fifo_window *window,
+		       const struct pavo_transition *tr)
 {
 	const struct pavo_rdma_request request = pavo_operation_read_frame(tr);
 	const struct pavo_put put = {
@@ -162,7 +137,7 @@ static bool put_request(struct pavo_fifo_window *window,
 	return pavo_window_put(window, &put);
 }
 
-/* Do the deed of @tr. Return: its outcome, see enum pavo_action. */
+/* Do the action of @tr. Return: its outcome, see enum pavo_action. */
 static u32 do_action(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 		     const struct pavo_transition *tr, const struct pavo_rx *rx)
 {
@@ -172,17 +147,17 @@ static u32 do_action(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 					 rx->skb, rx->payload,
 					 tr->pkt->payload);
 	case PAVO_ACTION_PUT_PIECE:
-		return !put_piece(window, &rcxt->op, tr, rx);
+		return put_piece(window, &rcxt->op, tr, rx);
 	case PAVO_ACTION_PUT_READ:
-		return !put_request(window, tr);
+		return put_request(window, tr);
 	case PAVO_ACTION_PUT_DONE:
-		return !put_done(window, &rcxt->op, tr);
+		return put_done(window, &rcxt->op, tr);
 	case PAVO_ACTION_FIND_ROUTE:
-		return !pavo_window_knows(window, tr->pkt->src_node);
+		return !pavo_window_has_route(window, tr->pkt->src_node);
 	case PAVO_ACTION_CHECK_MAPPED:
 		return !is_mapped(window, tr->pvo, tr->length);
 	case PAVO_ACTION_QUEUE:
-		return !queue_rcxt(window, rcxt);
+		return queue_rcxt(window, rcxt);
 	case PAVO_ACTION_NONE:
 		break;
 	}
@@ -195,7 +170,7 @@ void pavo_rdma_carry_out(struct pavo_fifo_window *window,
 {
 	lockdep_assert_held(&rcxt->lock);
 	do_effects(window, rcxt, tr);
-	/* Ends: no step comes to a deed twice, and there are few. */
+	/* Ends: see pavo_transition_continue(). */
 	while (tr->action) {
 		pavo_transition_continue(&rcxt->op, tr,
 					 do_action(window, rcxt, tr, rx));

@@ -19,12 +19,12 @@ struct pavo_window_tasks;
  * struct pavo_rcxt_pool - the rCxts of an adapter.
  * @mutex: lists, and the owners of rCxts
  * @all:   array of all rCxts; NULL until the first is taken
- * @count: how many they are
- * @key:   part of their numbers; random at first, then counts up with each recovery
+ * @count: number of entries in @all
+ * @key:   part of their ids; random at first, then counts up with each recovery
  * @recoveries: number of recoveries
- * @shares: how many each user has
- * @free:  free rCxts. Taken from its head and given back at its tail, so that a number comes
- *         back only after all other free ones had their turn
+ * @shares: number of rCxts that each user has
+ * @free:  free rCxts. Taken from its head and returned at its tail, so that an id is reused
+ *         only after all other free ones
  */
 struct pavo_rcxt_pool {
 	struct mutex mutex; /* lists and owners */
@@ -38,14 +38,14 @@ struct pavo_rcxt_pool {
 
 /**
  * struct pavo_windows - windows of an adapter.
- * @shares:  how many each user has
- * @table:   number -> struct pavo_fifo_window, read under RCU
- * @next:    number to try first for a new window
- * @active:  vector of windows with something to send, a bit for each number
+ * @shares:  number of windows that each user has
+ * @table:   id -> struct pavo_fifo_window, read under RCU
+ * @next:    id to try first for a new window
+ * @active:  bit map of windows with something to send, by id
  * @most:    number of bits in @active
- * @cursor:  number of the window at which the round robin goes on
- * @workers: transmit workers at work, each for one turn
- * @manager: work manager: sends what found no free worker, or no room at the interface
+ * @cursor:  id of the window at which the round robin goes on
+ * @workers: transmit workers at work, each for one quantum of one window
+ * @manager: work manager: sends what found no free worker, or a full queue of the interface
  * @rcxts:   pool of rCxts
  * @tasks:   the live view: the windows that each CPU is working for
  * @closing: pages of windows that are closed and not freed yet

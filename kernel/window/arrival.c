@@ -4,8 +4,8 @@
  * operation of its rCxt. Data goes to memory or frames in any order; others are requests for
  * data, and ends of operations. See operation.h. Pure.
  *
- * An rCxt stays locked for a whole step and its deeds. So all bytes are in place when the last
- * one is counted.
+ * An rCxt stays locked for a whole event: its transitions and their actions. So all bytes are
+ * in place when the last one is counted.
  */
 #include <linux/kernel.h>
 #include <linux/stddef.h>
@@ -21,8 +21,8 @@ static struct pavo_rdma_peer packet_sender(const struct pavo_pkt *pkt)
 	};
 }
 
-static bool from_peer(const struct pavo_operation *op,
-		      const struct pavo_pkt *pkt)
+static bool is_from_peer(const struct pavo_operation *op,
+			 const struct pavo_pkt *pkt)
 {
 	const struct pavo_rdma_peer peer = packet_sender(pkt);
 
@@ -33,21 +33,21 @@ static bool from_peer(const struct pavo_operation *op,
 static void drop_for_tid(struct pavo_transition *tr,
 			 enum pavo_tid_verdict verdict)
 {
-	tr->counts |= verdict == PAVO_TID_BUSY ?
-			      PAVO_TRANSITION_RX_DROP_RCXT_BUSY :
-			      PAVO_TRANSITION_RX_DROP_TID;
+	pavo_transition_count(tr, verdict == PAVO_TID_BUSY ?
+					  PAVO_CNT_rx_drop_rcxt_busy :
+					  PAVO_CNT_rx_drop_tid);
 }
 
 /* ------------------------------------------------------ the end of placing */
 
-/* Tell the source, if it is to be told: its operation is over, or failed with @tr->status. */
+/* Notify the source, if it wants that: its operation is over, or failed with @tr->status. */
 static void notify_source(const struct pavo_operation *op,
 			  struct pavo_transition *tr, u64 tid)
 {
 	if (!(op->flags & PAVO_RDMA_NOTIFY_SOURCE))
 		return;
 	tr->control_opcode = PAVO_OP_WINDOW_DONE;
-	tr->told = (struct pavo_rdma_control){
+	tr->control = (struct pavo_rdma_control){
 		.node = op->peer.node,
 		.window = op->peer.window,
 		.wreth = {
@@ -66,13 +66,14 @@ static void notify_source(const struct pavo_operation *op,
 static void stop_placing(struct pavo_operation *op)
 {
 	op->now.placing = false;
-	op->told = false;
+	op->notify = false;
 }
 
-static void target_notified(struct pavo_operation *op,
-			    struct pavo_transition *tr, u32 full)
+/* PAVO_WAIT_TARGET_DONE */
+static void finish_placing(struct pavo_operation *op,
+			   struct pavo_transition *tr, u32 full)
 {
-	/* The next attempt ends the operation, without placing anything again. */
+	/* The next attempt ends the operation, without placing anything. */
 	if (full && !tr->status)
 		return;
 	stop_placing(op);
@@ -80,30 +81,30 @@ static void target_notified(struct pavo_operation *op,
 		return;
 	if (!tr->status) {
 		op->now.complete = op->now.tid;
-		tr->counts |= PAVO_TRANSITION_RDMA_DONE;
+		pavo_transition_count(tr, PAVO_CNT_rdma_done);
 	}
 	notify_source(op, tr, op->now.tid);
 }
 
 /*
- * End an operation of which all data came, or whose data has no place (@tr->status). This
- * end's process is told first. If its FIFO is full, neither end is told.
+ * End an operation of which all data has arrived, or whose data has no place (@tr->status).
+ * This end's process is notified first. If its FIFO is full, neither end is notified.
  */
 static void end_placing(struct pavo_operation *op, struct pavo_transition *tr)
 {
 	if (!(op->flags & PAVO_RDMA_NOTIFY_TARGET)) {
-		target_notified(op, tr, 0);
+		finish_placing(op, tr, 0);
 		return;
 	}
 	tr->target = true;
-	pavo_transition_act(tr, PAVO_ACTION_PUT_DONE, target_notified);
+	pavo_transition_act(tr, PAVO_ACTION_PUT_DONE, PAVO_WAIT_TARGET_DONE);
 }
 
 /* ------------------------------------------------------------------- data */
 
-/* The memory of a read was checked again: is it still this end's? */
-static void room_checked(struct pavo_operation *op, struct pavo_transition *tr,
-			 u32 foreign)
+/* PAVO_WAIT_STILL_MAPPED: @foreign: the memory of the read is not this job's any more. */
+static void end_misplaced_read(struct pavo_operation *op,
+			       struct pavo_transition *tr, u32 foreign)
 {
 	if (!foreign) {
 		end_placing(op, tr);
@@ -121,14 +122,15 @@ static void room_checked(struct pavo_operation *op, struct pavo_transition *tr,
  */
 static void refuse_place(struct pavo_operation *op, struct pavo_transition *tr)
 {
-	tr->counts |= PAVO_TRANSITION_RX_DROP_RDMA_PVO;
+	pavo_transition_count(tr, PAVO_CNT_rx_drop_rdma_pvo);
 	if (!op->reading) {
 		end_placing(op, tr);
 		return;
 	}
 	tr->pvo = op->to;
 	tr->length = op->total;
-	pavo_transition_act(tr, PAVO_ACTION_CHECK_MAPPED, room_checked);
+	pavo_transition_act(tr, PAVO_ACTION_CHECK_MAPPED,
+			    PAVO_WAIT_STILL_MAPPED);
 }
 
 /* All bytes of the packet are in place. */
@@ -137,14 +139,15 @@ static void note_placed(struct pavo_operation *op, struct pavo_transition *tr)
 	const struct pavo_pkt *pkt = tr->pkt;
 
 	pavo_seen_note(op->seen, pkt->rdma.fragment);
-	tr->counts |= PAVO_TRANSITION_RX_RDMA_PACKETS;
+	pavo_transition_count(tr, PAVO_CNT_rx_rdma_packets);
 	tr->used = true;
 	op->left -= pkt->payload;
 	if (!op->left)
 		end_placing(op, tr);
 }
 
-static void data_placed(struct pavo_operation *op, struct pavo_transition *tr,
+/* PAVO_WAIT_PLACED */
+static void take_placed(struct pavo_operation *op, struct pavo_transition *tr,
 			u32 result)
 {
 	tr->status = result;
@@ -154,37 +157,30 @@ static void data_placed(struct pavo_operation *op, struct pavo_transition *tr,
 		note_placed(op, tr);
 }
 
-static void piece_put(struct pavo_operation *op, struct pavo_transition *tr,
-		      u32 full)
+/* PAVO_WAIT_PIECE_PUT */
+static void take_piece(struct pavo_operation *op, struct pavo_transition *tr,
+		       u32 full)
 {
 	if (!full)
 		note_placed(op, tr);
 }
 
-/* Do the bytes of a new packet fit the operation? Return: 0, or why not. */
-static u32 check_length(const struct pavo_operation *op,
-			const struct pavo_pkt *pkt)
-{
-	if (pkt->payload > op->left || (!pkt->payload && op->left))
-		return PAVO_TRANSITION_RX_DROP_RDMA_LENGTH;
-	if (op->flags & PAVO_RDMA_TO_FIFO && pkt->payload > PAVO_PIECE_DATA)
-		return PAVO_TRANSITION_RX_DROP_TOO_LONG;
-	return 0;
-}
-
-/* Place a new packet: in memory, or in a frame of the FIFO. */
+/* Place a new packet, whose bytes fit the operation: in memory, or in a frame of the FIFO. */
 static void place_data(struct pavo_operation *op, struct pavo_transition *tr)
 {
-	const u32 refused = check_length(op, tr->pkt);
+	const u32 length = tr->pkt->payload;
 
-	if (refused)
-		tr->counts |= refused;
-	else if (!tr->pkt->payload)
+	if (length > op->left || (!length && op->left))
+		pavo_transition_count(tr, PAVO_CNT_rx_drop_rdma_length);
+	else if (op->flags & PAVO_RDMA_TO_FIFO && length > PAVO_PIECE_DATA)
+		pavo_transition_count(tr, PAVO_CNT_rx_drop_too_long);
+	else if (!length)
 		note_placed(op, tr);
 	else if (op->flags & PAVO_RDMA_TO_FIFO)
-		pavo_transition_act(tr, PAVO_ACTION_PUT_PIECE, piece_put);
+		pavo_transition_act(tr, PAVO_ACTION_PUT_PIECE,
+				    PAVO_WAIT_PIECE_PUT);
 	else
-		pavo_transition_act(tr, PAVO_ACTION_PLACE, data_placed);
+		pavo_transition_act(tr, PAVO_ACTION_PLACE, PAVO_WAIT_PLACED);
 }
 
 static void take_part(struct pavo_operation *op, struct pavo_transition *tr)
@@ -192,21 +188,21 @@ static void take_part(struct pavo_operation *op, struct pavo_transition *tr)
 	const struct pavo_pkt *pkt = tr->pkt;
 
 	if (pkt->rdma.total != op->total) {
-		tr->counts |= PAVO_TRANSITION_RX_DROP_RDMA_LENGTH;
+		pavo_transition_count(tr, PAVO_CNT_rx_drop_rdma_length);
 		return;
 	}
-	switch (pavo_seen_look(op->seen, pkt->rdma.fragment)) {
+	switch (pavo_seen_find(op->seen, pkt->rdma.fragment)) {
 	case PAVO_SEEN_NEW:
 		place_data(op, tr);
 		break;
 	case PAVO_SEEN_DUPLICATE:
-		tr->counts |= PAVO_TRANSITION_RX_DROP_RDMA_AGAIN;
-		/* All data has come, but the FIFO was full when the process was to be told. */
+		pavo_transition_count(tr, PAVO_CNT_rx_drop_rdma_again);
+		/* All data has arrived, but the FIFO was full when the process was notified. */
 		if (!op->left)
 			end_placing(op, tr);
 		break;
 	case PAVO_SEEN_FAR:
-		tr->counts |= PAVO_TRANSITION_RX_DROP_RDMA_FAR;
+		pavo_transition_count(tr, PAVO_CNT_rx_drop_rdma_far);
 		break;
 	}
 }
@@ -218,14 +214,14 @@ static void repeat_done(struct pavo_operation *op, struct pavo_transition *tr)
 
 	tr->used = true;
 	if (!pavo_rdma_same_window(&op->peer, &peer)) {
-		tr->counts |= PAVO_TRANSITION_RX_DROP_TID;
+		pavo_transition_count(tr, PAVO_CNT_rx_drop_tid);
 		return;
 	}
 	if (tr->pkt->rdma.fragment) {
-		tr->counts |= PAVO_TRANSITION_RX_DROP_RDMA_AGAIN;
+		pavo_transition_count(tr, PAVO_CNT_rx_drop_rdma_again);
 		return;
 	}
-	tr->counts |= PAVO_TRANSITION_RDMA_REPEATS;
+	pavo_transition_count(tr, PAVO_CNT_rdma_repeats);
 	op->peer = peer;
 	notify_source(op, tr, tr->pkt->rdma.tid);
 }
@@ -261,7 +257,7 @@ static void take_data(struct pavo_operation *op, struct pavo_transition *tr)
 		take_part(op, tr);
 		break;
 	case PAVO_TID_PART:
-		if (from_peer(op, pkt))
+		if (is_from_peer(op, pkt))
 			take_part(op, tr);
 		else
 			drop_for_tid(tr, PAVO_TID_STALE);
@@ -276,27 +272,29 @@ static void take_data(struct pavo_operation *op, struct pavo_transition *tr)
 
 /* ----------------------------------------------------- requests for data */
 
-static void begin_giving(struct pavo_operation *op, const struct pavo_pkt *pkt)
+static void begin_peer_read(struct pavo_operation *op,
+			    const struct pavo_pkt *pkt)
 {
 	const struct pavo_rdma_peer peer = packet_sender(pkt);
 
 	pavo_operation_begin(op, &peer, &pkt->rdma);
-	op->told = op->flags & PAVO_RDMA_NOTIFY_SOURCE;
+	op->notify = op->flags & PAVO_RDMA_NOTIFY_SOURCE;
 }
 
-/* The process was asked to send the data. */
-static void read_requested(struct pavo_operation *op,
-			   struct pavo_transition *tr, u32 full)
+/* PAVO_WAIT_READ_PUT: the process has a frame that requests the data. */
+static void begin_feeding(struct pavo_operation *op, struct pavo_transition *tr,
+			  u32 full)
 {
 	if (full)
 		return;
-	begin_giving(op, tr->pkt);
+	begin_peer_read(op, tr->pkt);
 	op->now.feeding = true;
 	tr->used = true;
 }
 
-static void rcxt_queued(struct pavo_operation *op, struct pavo_transition *tr,
-			u32 ended)
+/* PAVO_WAIT_READ_QUEUED */
+static void start_queued_read(struct pavo_operation *op,
+			      struct pavo_transition *tr, u32 ended)
 {
 	if (ended)
 		return;
@@ -305,21 +303,23 @@ static void rcxt_queued(struct pavo_operation *op, struct pavo_transition *tr,
 	tr->wake = true;
 }
 
-static void way_known(struct pavo_operation *op, struct pavo_transition *tr,
-		      u32 none)
+/* PAVO_WAIT_ROUTE */
+static void queue_peer_read(struct pavo_operation *op,
+			    struct pavo_transition *tr, u32 none)
 {
 	if (none) {
-		tr->counts |= PAVO_TRANSITION_TX_DROP_NODE;
+		pavo_transition_count(tr, PAVO_CNT_tx_drop_node);
 		return;
 	}
-	begin_giving(op, tr->pkt);
+	begin_peer_read(op, tr->pkt);
 	op->from = tr->pkt->rdma.pvo;
 	op->to = tr->pkt->rdma.back_pvo;
-	pavo_transition_act(tr, PAVO_ACTION_QUEUE, rcxt_queued);
+	pavo_transition_act(tr, PAVO_ACTION_QUEUE, PAVO_WAIT_READ_QUEUED);
 }
 
 /* Take a peer's request for data. */
-static void take_request(struct pavo_operation *op, struct pavo_transition *tr)
+static void take_peer_read(struct pavo_operation *op,
+			   struct pavo_transition *tr)
 {
 	const struct pavo_wreth *wreth = &tr->pkt->rdma;
 	enum pavo_tid_verdict verdict = pavo_tid_request(&op->now, wreth->tid);
@@ -328,30 +328,32 @@ static void take_request(struct pavo_operation *op, struct pavo_transition *tr)
 		verdict = PAVO_TID_BUSY;
 	if (verdict != PAVO_TID_BEGIN)
 		drop_for_tid(tr, verdict);
-	/* A process that sends the data itself learns of a missing route by its own frames. */
+	/* A missing route fails the frames of a process that sends the data itself. */
 	else if (wreth->flags & PAVO_RDMA_FROM_FIFO)
-		pavo_transition_act(tr, PAVO_ACTION_PUT_READ, read_requested);
+		pavo_transition_act(tr, PAVO_ACTION_PUT_READ,
+				    PAVO_WAIT_READ_PUT);
 	else
-		pavo_transition_act(tr, PAVO_ACTION_FIND_ROUTE, way_known);
+		pavo_transition_act(tr, PAVO_ACTION_FIND_ROUTE,
+				    PAVO_WAIT_ROUTE);
 }
 
 /* ------------------------------------------------------------------- ends */
 
-/* Is the operation open? Its end may have been told already, or not asked for. */
-static bool open_end(const struct pavo_operation *op)
+/* Is the operation open? This process may have its notification already, or want none. */
+static bool is_open(const struct pavo_operation *op)
 {
-	return op->told || op->now.sending || op->now.placing ||
+	return op->notify || op->now.sending || op->now.placing ||
 	       op->now.feeding;
 }
 
-static void end_notified(struct pavo_operation *op, struct pavo_transition *tr,
-			 u32 full)
+/* PAVO_WAIT_END_DONE */
+static void finish_reported_end(struct pavo_operation *op, u32 full)
 {
 	if (!full)
-		op->told = false;
+		op->notify = false;
 }
 
-/* Take a packet that tells of an end. */
+/* Take a packet that reports an end. */
 static void take_end(struct pavo_operation *op, struct pavo_transition *tr)
 {
 	const struct pavo_pkt *pkt = tr->pkt;
@@ -359,10 +361,10 @@ static void take_end(struct pavo_operation *op, struct pavo_transition *tr)
 	enum pavo_frame_state mark;
 
 	if (!pavo_tid_ends(&op->now, pkt->rdma.tid, pkt->rdma.attempts) ||
-	    !from_peer(op, pkt) || !open_end(op) ||
+	    !is_from_peer(op, pkt) || !is_open(op) ||
 	    /* An operation that takes data ends with its last byte, not with a packet. */
 	    (!status && op->now.placing)) {
-		tr->counts |= PAVO_TRANSITION_RX_DROP_TID;
+		pavo_transition_count(tr, PAVO_CNT_rx_drop_tid);
 		return;
 	}
 	/*
@@ -376,8 +378,44 @@ static void take_end(struct pavo_operation *op, struct pavo_transition *tr)
 	tr->target = op->now.placing;
 	op->now.placing = false;
 	op->now.feeding = false;
-	if (op->told)
-		pavo_transition_act(tr, PAVO_ACTION_PUT_DONE, end_notified);
+	if (op->notify)
+		pavo_transition_act(tr, PAVO_ACTION_PUT_DONE,
+				    PAVO_WAIT_END_DONE);
+}
+
+/* ----------------------------------------------------- outcomes of actions */
+
+void pavo_arrival_continue(struct pavo_operation *op,
+			   struct pavo_transition *tr, u32 outcome)
+{
+	switch (tr->wait) {
+	case PAVO_WAIT_PLACED:
+		take_placed(op, tr, outcome);
+		break;
+	case PAVO_WAIT_PIECE_PUT:
+		take_piece(op, tr, outcome);
+		break;
+	case PAVO_WAIT_STILL_MAPPED:
+		end_misplaced_read(op, tr, outcome);
+		break;
+	case PAVO_WAIT_TARGET_DONE:
+		finish_placing(op, tr, outcome);
+		break;
+	case PAVO_WAIT_READ_PUT:
+		begin_feeding(op, tr, outcome);
+		break;
+	case PAVO_WAIT_ROUTE:
+		queue_peer_read(op, tr, outcome);
+		break;
+	case PAVO_WAIT_READ_QUEUED:
+		start_queued_read(op, tr, outcome);
+		break;
+	case PAVO_WAIT_END_DONE:
+		finish_reported_end(op, outcome);
+		break;
+	default: /* those of operation.c */
+		break;
+	}
 }
 
 /* -------------------------------------------------------------- the table */
@@ -389,14 +427,14 @@ static const struct pavo_arrival arrivals[] = {
 	},
 	{
 		.opcode = PAVO_OP_WINDOW_DATA,
-		.most = ~0u, /* by its operation: see check_length() */
+		.most = ~0u, /* by its operation: see place_data() */
 		.last_status = PAVO_PVO_OK,
 		.take = take_data,
 	},
 	{
 		.opcode = PAVO_OP_WINDOW_READ,
 		.last_status = PAVO_PVO_OK,
-		.take = take_request,
+		.take = take_peer_read,
 	},
 	{
 		.opcode = PAVO_OP_WINDOW_DONE,
@@ -418,10 +456,11 @@ const struct pavo_arrival *pavo_arrival_of(u8 opcode)
 u32 pavo_arrival_check(const struct pavo_arrival *arrival,
 		       const struct pavo_pkt *pkt)
 {
+	_Static_assert(!PAVO_CNT_tx_packets, "0 is no reason to drop");
 	if (pkt->payload > arrival->most)
-		return PAVO_TRANSITION_RX_DROP_TOO_LONG;
+		return PAVO_CNT_rx_drop_too_long;
 	if (arrival->take && (pkt->rdma.flags & ~PAVO_RDMA_FLAGS ||
 			      pkt->rdma.status > arrival->last_status))
-		return PAVO_TRANSITION_RX_DROP_RDMA_INVALID;
+		return PAVO_CNT_rx_drop_rdma_invalid;
 	return 0;
 }

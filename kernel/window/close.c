@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * close.c - the end of a window: it is disabled, looked at until no CPU uses it any more,
- * closed (sources.md#windows-snapshot).
+ * close.c - the end of a window: it is disabled, polled until no CPU uses it, and closed
+ * (sources.md#windows-snapshot).
  *
  * A CPU that sends or receives for a window is in an RCU section. So the snapshot of the tasks
  * at work is a state of RCU: it has passed when all of these sections have ended. No caller
- * waits for that: the process asks, and a closed window is freed later. The live view shows
- * which CPU works for which window, for people only.
+ * waits for that: the process polls, and the memory of a closed window is freed after a grace
+ * period. The live view, which shows which CPU works for which window, is for debugging only.
  */
 #include <linux/percpu.h>
 #include <linux/rcupdate.h>
@@ -15,41 +15,41 @@
 #include "jobs/job.h"
 #include "window/window_private.h"
 
-/* Take away frames to be sent and free FIFO slots. Return: false: it was closed already. */
-static bool shut_window(struct pavo_fifo_window *window)
+/* Let no more frames be sent or received. Return: 0; -EALREADY: it was closed before. */
+static int shut_window(struct pavo_fifo_window *window)
 {
-	bool open;
+	int err;
 
 	spin_lock_bh(&window->lock);
-	open = !window->closed;
+	err = window->closed ? -EALREADY : 0;
 	window->closed = true;
 	window->send.avail = 0;
 	window->recv.avail = 0;
 	clear_bit(window->id, window->dev->windows.active);
 	spin_unlock_bh(&window->lock);
-	return open;
+	return err;
 }
 
 void pavo_window_disable(struct pavo_fifo_window *window)
 {
 	mutex_lock(&window->mutex);
-	if (shut_window(window)) {
+	if (!shut_window(window)) {
 		pavo_rcxts_return_all(window);
 		/* Last: a CPU whose RCU section begins after this sees the window shut. */
 		window->snapshot = start_poll_synchronize_rcu();
 		window->disabled = true;
-		pavo_window_over(window);
+		pavo_window_notify_end(window);
 	}
 	mutex_unlock(&window->mutex);
 }
 
-/* Number of the window that @cpu works for in @task; 0: none. */
-static u32 at_work(const struct pavo_windows *all, int cpu, int task)
+/* The id of the window for which @cpu does @task; 0: none. */
+static u32 window_at_work(const struct pavo_windows *all, int cpu, int task)
 {
 	return READ_ONCE(per_cpu_ptr(all->tasks, cpu)->window[task]);
 }
 
-/* Number of tasks, of all CPUs, that work for the window at this moment. */
+/* Count the tasks, of all CPUs, that work for the window at this moment. */
 static int count_at_work(const struct pavo_fifo_window *window)
 {
 	const struct pavo_windows *all = &window->dev->windows;
@@ -57,7 +57,7 @@ static int count_at_work(const struct pavo_fifo_window *window)
 
 	for_each_possible_cpu(cpu)
 		for (task = 0; task < PAVO_TASKS; task++)
-			if (at_work(all, cpu, task) == window->id)
+			if (window_at_work(all, cpu, task) == window->id)
 				n++;
 	return n;
 }
@@ -95,7 +95,7 @@ void pavo_window_close(struct pavo_fifo_window *window)
 	pavo_window_disable(window);
 	xa_erase(&all->table, window->id);
 	pavo_share_give(&all->shares, pavo_job_user(window->job));
-	pavo_window_leave(window);
+	pavo_window_detach(window);
 	atomic_long_add(window->locked, &all->closing);
 	pavo_deferred_free(&window->deferred, end_window);
 }
@@ -109,7 +109,7 @@ void pavo_window_live_show(struct seq_file *file, struct pavo_dev *dev)
 
 	for_each_possible_cpu(cpu)
 		for (task = 0; task < PAVO_TASKS; task++) {
-			id = at_work(all, cpu, task);
+			id = window_at_work(all, cpu, task);
 			if (id)
 				seq_printf(file, "%s cpu %d %s window %u\n",
 					   dev->ib.name, cpu, does[task], id);

@@ -2,10 +2,11 @@
 /*
  * event.c - handlers of a window's events (sources.md#windows-interrupt).
  *
- * Called by receive.c when a threshold is reached, by window.c for commands and by
- * verbs/window_methods.c. The next handler that is ready gets the event. An event only says
- * that it is time to look, so events that find no handler ready count as one. The end of a
- * window is told to all handlers, since no later event could wake them.
+ * Called by receive.c when a threshold is reached, by fifo_window.c for commands and by
+ * verbs/window_methods.c. The next handler that is ready, in round-robin order, gets the event.
+ * An event only says that frames may have arrived, so events that find no handler ready count
+ * as one. The end of a window is signalled to all handlers, since no further event could wake
+ * them.
  */
 #include <linux/bitmap.h>
 #include <linux/nospec.h>
@@ -24,7 +25,7 @@ void pavo_events_free(struct pavo_events *events)
 		eventfd_ctx_put(events->handler[n]);
 }
 
-/* --------------------------------------------------------------- hand-out */
+/* --------------------------------------------------------------- delivery */
 
 /* Raise a registered handler. Lock held, so its eventfd stays. */
 static void raise_handler(struct pavo_events *events, u32 number)
@@ -36,7 +37,7 @@ static void raise_handler(struct pavo_events *events, u32 number)
 }
 
 /* Give an event to the next handler that is ready; keep it if none is. Lock held. */
-static void hand_out(struct pavo_events *events)
+static void deliver_event(struct pavo_events *events)
 {
 	u32 number =
 		find_next_bit_wrap(&events->ready, PAVO_HANDLERS, events->next);
@@ -54,12 +55,12 @@ void pavo_window_event(struct pavo_fifo_window *window)
 	if (window->recv.event)
 		pavo_eventfd_signal(window->recv.event);
 	spin_lock_bh(&events->lock);
-	hand_out(events);
+	deliver_event(events);
 	spin_unlock_bh(&events->lock);
 	pavo_count(window->dev, window_events);
 }
 
-void pavo_window_over(struct pavo_fifo_window *window)
+void pavo_window_notify_end(struct pavo_fifo_window *window)
 {
 	struct pavo_events *events = &window->events;
 	unsigned int number;
@@ -77,13 +78,13 @@ void pavo_window_over(struct pavo_fifo_window *window)
 	pavo_count(window->dev, window_events);
 }
 
-bool pavo_event_ready(struct pavo_fifo_window *window, u32 number)
+int pavo_event_ready(struct pavo_fifo_window *window, u32 number)
 {
 	struct pavo_events *events = &window->events;
 	bool registered;
 
 	if (number >= PAVO_HANDLERS)
-		return false;
+		return -EINVAL;
 	number = array_index_nospec(number, PAVO_HANDLERS);
 	spin_lock_bh(&events->lock);
 	registered = test_bit(number, &events->registered);
@@ -95,7 +96,7 @@ bool pavo_event_ready(struct pavo_fifo_window *window, u32 number)
 		__set_bit(number, &events->ready);
 	}
 	spin_unlock_bh(&events->lock);
-	return registered;
+	return registered ? 0 : -EINVAL;
 }
 
 /* ----------------------------------------------------------- early events */
@@ -103,8 +104,8 @@ bool pavo_event_ready(struct pavo_fifo_window *window, u32 number)
 void pavo_event_early(struct pavo_fifo_window *window, u32 n)
 {
 	/*
-	 * Count in the frames that have a slot but cannot be seen yet: a process that looks
-	 * after its command does not find them.
+	 * Count the frames that have a slot but are not visible yet: a process that polls after
+	 * its command does not find them.
 	 */
 	u32 under_way =
 		window->recv.count - (u32)atomic_read_acquire(&window->written);
@@ -123,7 +124,7 @@ bool pavo_event_slot(struct pavo_fifo_window *window)
 
 /* ------------------------------------------------------------ registering */
 
-static int first_free(const struct pavo_events *events)
+static int find_free_handler(const struct pavo_events *events)
 {
 	u32 number = find_first_zero_bit(&events->registered, PAVO_HANDLERS);
 
@@ -139,7 +140,7 @@ int pavo_window_add_handler(struct pavo_fifo_window *window, int fd)
 	if (IS_ERR(ctx))
 		return PTR_ERR(ctx);
 	spin_lock_bh(&events->lock);
-	number = first_free(events);
+	number = find_free_handler(events);
 	if (number >= 0) {
 		events->handler[number] = ctx;
 		__set_bit(number, &events->registered);
@@ -162,10 +163,10 @@ int pavo_window_remove_handler(struct pavo_fifo_window *window, u32 number)
 	if (__test_and_clear_bit(number, &events->registered)) {
 		swap(ctx, events->handler[number]);
 		__clear_bit(number, &events->ready);
-		/* The handler may not have looked since its event: give the event to another. */
+		/* The handler may not have polled since its event: give the event to another. */
 		if (__test_and_clear_bit(number, &events->given) &&
 		    !events->over)
-			hand_out(events);
+			deliver_event(events);
 	}
 	spin_unlock_bh(&events->lock);
 	if (!ctx)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * frame.c - frames between a process and the operations of its window: what a frame that is
- * sent asks for, and what a frame that arrives says. See operation.h. Pure.
+ * frame.c - frames between a process and the operations of its window: parses the frames that
+ * request operations, and fills in those that the process receives. See operation.h. Pure.
  */
 #include "window/operation.h"
 
@@ -32,7 +32,7 @@ u32 pavo_frame_parse_request(struct pavo_frame_request *req,
 	*req = (struct pavo_frame_request){
 		.type = hdr->type,
 		.rcxt = request->local_rcxt,
-		.told = {
+		.control = {
 			.node = hdr->node,
 			.window = hdr->window,
 			.wreth = {
@@ -74,7 +74,7 @@ u32 pavo_frame_parse_piece(struct pavo_frame_request *req,
 	*req = (struct pavo_frame_request){
 		.type = hdr->type,
 		.rcxt = piece->local_rcxt,
-		.told = {
+		.control = {
 			.node = hdr->node,
 			.window = hdr->window,
 			.wreth = {

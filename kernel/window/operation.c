@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * operation.c - an operation between windows as this end's process has it: begun by its
- * frames, sent packet by packet, and ended. See operation.h; arrival.c has the packets that
- * come. Pure.
+ * frames, sent packet by packet, and ended. See operation.h; arrival.c takes packets. Pure.
  */
 #include <linux/kernel.h>
 #include <linux/string.h>
@@ -18,7 +17,7 @@ void pavo_operation_begin(struct pavo_operation *op,
 	op->now.first = pavo_tid_first(wreth->tid, wreth->attempts);
 	op->now.placing = false;
 	op->now.feeding = false;
-	op->told = false;
+	op->notify = false;
 	op->own = false;
 	op->reading = false;
 	op->flags = wreth->flags & PAVO_RDMA_FLAGS;
@@ -65,13 +64,13 @@ void pavo_operation_end(struct pavo_operation *op, enum pavo_frame_state state,
 	pavo_operation_end_sending(op, state, tr);
 	op->now.placing = false;
 	op->now.feeding = false;
-	op->told = false;
+	op->notify = false;
 }
 
 void pavo_operation_reset(struct pavo_operation *op)
 {
 	op->now = (struct pavo_attempt){};
-	op->told = false;
+	op->notify = false;
 	op->own = false;
 }
 
@@ -85,34 +84,34 @@ static u32 refusal_state(enum pavo_tid_verdict verdict)
 static struct pavo_rdma_peer peer_of(const struct pavo_frame_request *req)
 {
 	return (struct pavo_rdma_peer){
-		.node = req->told.node,
-		.window = req->told.window,
-		.rcxt = req->told.wreth.rcxt,
+		.node = req->control.node,
+		.window = req->control.window,
+		.rcxt = req->control.wreth.rcxt,
 	};
 }
 
-/* Ask the source of a read for its data, or tell it that all has come. */
+/* Request the data of a read from its source, or notify the source that all has arrived. */
 static void set_control(struct pavo_transition *tr, enum pavo_window_op opcode)
 {
 	tr->control_opcode = opcode;
-	tr->told = tr->req->told;
+	tr->control = tr->req->control;
 }
 
-/* Does @req repeat the read that the rCxt had last? */
-static bool same_read(const struct pavo_operation *op,
-		      const struct pavo_frame_request *req)
+/* Does @req repeat the latest read of the rCxt? */
+static bool is_same_read(const struct pavo_operation *op,
+			 const struct pavo_frame_request *req)
 {
 	const struct pavo_rdma_peer peer = peer_of(req);
 
 	return req->type == PAVO_FRAME_RDMA_READ &&
 	       pavo_rdma_same_window(&op->peer, &peer) &&
-	       op->total == req->told.wreth.total &&
-	       op->flags == req->told.wreth.flags;
+	       op->total == req->control.wreth.total &&
+	       op->flags == req->control.wreth.flags;
 }
 
-/* The process was told again of a read whose data has all come. */
-static void notified_again(struct pavo_operation *op,
-			   struct pavo_transition *tr, u32 full)
+/* PAVO_WAIT_REPEAT_DONE: the process was notified once more of a complete read. */
+static void finish_repeated_read(struct pavo_operation *op,
+				 struct pavo_transition *tr, u32 full)
 {
 	tr->state = full ? PAVO_FRAME_NOT_SENT : PAVO_FRAME_SENT;
 	if (!full && op->flags & PAVO_RDMA_NOTIFY_SOURCE)
@@ -120,19 +119,19 @@ static void notified_again(struct pavo_operation *op,
 }
 
 /*
- * Go on with a read whose earlier attempt brought some data, and keep that data. If all data
- * has come, tell the process again: it waits for the tid of its last attempt. The source is
- * told again, too.
- * Return: false: the frame begins a new operation.
+ * Resume a read of which an earlier attempt has brought data, and keep that data. If all data
+ * has arrived, notify the process once more, since it waits for the tid of its latest attempt,
+ * and then the source.
+ * Return: true: resumed; false: the frame begins a new operation.
  */
-static bool go_on_reading(struct pavo_operation *op, struct pavo_transition *tr)
+static bool resume_read(struct pavo_operation *op, struct pavo_transition *tr)
 {
 	const struct pavo_frame_request *req = tr->req;
-	const u64 tid = req->told.wreth.tid;
-	const u16 attempts = req->told.wreth.attempts;
+	const u64 tid = req->control.wreth.tid;
+	const u16 attempts = req->control.wreth.attempts;
 	const bool repeat = pavo_tid_repeats(&op->now, tid, attempts);
 
-	if (!same_read(op, req) ||
+	if (!is_same_read(op, req) ||
 	    (!repeat && !pavo_tid_resumes(&op->now, tid, attempts)))
 		return false;
 	op->now.tid = tid;
@@ -143,19 +142,21 @@ static bool go_on_reading(struct pavo_operation *op, struct pavo_transition *tr)
 		set_control(tr, PAVO_OP_WINDOW_READ);
 		return true;
 	}
-	tr->counts |= PAVO_TRANSITION_RDMA_REPEATS;
+	pavo_transition_count(tr, PAVO_CNT_rdma_repeats);
 	if (op->flags & PAVO_RDMA_NOTIFY_TARGET) {
 		tr->target = true;
 		tr->status = PAVO_PVO_OK;
-		pavo_transition_act(tr, PAVO_ACTION_PUT_DONE, notified_again);
+		pavo_transition_act(tr, PAVO_ACTION_PUT_DONE,
+				    PAVO_WAIT_REPEAT_DONE);
 	} else {
-		notified_again(op, tr, 0);
+		finish_repeated_read(op, tr, 0);
 	}
 	return true;
 }
 
-static void write_queued(struct pavo_operation *op, struct pavo_transition *tr,
-			 u32 ended)
+/* PAVO_WAIT_WRITE_QUEUED */
+static void start_queued_write(struct pavo_operation *op,
+			       struct pavo_transition *tr, u32 ended)
 {
 	if (ended)
 		tr->state = PAVO_FRAME_DEAD;
@@ -168,18 +169,18 @@ static void begin_window_write(struct pavo_operation *op,
 {
 	const struct pavo_frame_request *req = tr->req;
 
-	op->told = op->flags & PAVO_RDMA_NOTIFY_SOURCE;
+	op->notify = op->flags & PAVO_RDMA_NOTIFY_SOURCE;
 	op->from = req->local;
-	op->to = req->told.wreth.pvo;
+	op->to = req->control.wreth.pvo;
 	op->own = true;
 	op->frame = req->frame;
-	pavo_transition_act(tr, PAVO_ACTION_QUEUE, write_queued);
+	pavo_transition_act(tr, PAVO_ACTION_QUEUE, PAVO_WAIT_WRITE_QUEUED);
 }
 
-/* Set up a read, before its packet is sent: data may come before the sender returns. */
+/* Set up a read before its packet is sent: data may arrive before the sender returns. */
 static void begin_read(struct pavo_operation *op, struct pavo_transition *tr)
 {
-	op->told = op->flags & PAVO_RDMA_NOTIFY_TARGET;
+	op->notify = op->flags & PAVO_RDMA_NOTIFY_TARGET;
 	op->reading = !(op->flags & PAVO_RDMA_TO_FIFO);
 	op->to = tr->req->local;
 	pavo_operation_expect(op);
@@ -191,7 +192,7 @@ static void begin_request(struct pavo_operation *op, struct pavo_transition *tr)
 	const struct pavo_frame_request *req = tr->req;
 	const struct pavo_rdma_peer peer = peer_of(req);
 
-	pavo_operation_begin(op, &peer, &req->told.wreth);
+	pavo_operation_begin(op, &peer, &req->control.wreth);
 	op->cookie = req->cookie;
 	if (req->type == PAVO_FRAME_RDMA_WRITE)
 		begin_window_write(op, tr);
@@ -199,8 +200,9 @@ static void begin_request(struct pavo_operation *op, struct pavo_transition *tr)
 		begin_read(op, tr);
 }
 
-static void room_known(struct pavo_operation *op, struct pavo_transition *tr,
-		       u32 foreign)
+/* PAVO_WAIT_READ_MAPPED */
+static void begin_checked_read(struct pavo_operation *op,
+			       struct pavo_transition *tr, u32 foreign)
 {
 	if (!foreign) {
 		begin_request(op, tr);
@@ -211,10 +213,10 @@ static void room_known(struct pavo_operation *op, struct pavo_transition *tr,
 }
 
 /* The memory of a write is checked when it is sent. */
-static bool needs_room(const struct pavo_frame_request *req)
+static bool needs_mapped_check(const struct pavo_frame_request *req)
 {
 	return req->type == PAVO_FRAME_RDMA_READ &&
-	       !(req->told.wreth.flags & PAVO_RDMA_TO_FIFO);
+	       !(req->control.wreth.flags & PAVO_RDMA_TO_FIFO);
 }
 
 void pavo_operation_request(struct pavo_operation *op,
@@ -222,18 +224,19 @@ void pavo_operation_request(struct pavo_operation *op,
 {
 	const struct pavo_frame_request *req = tr->req;
 	const enum pavo_tid_verdict verdict =
-		pavo_tid_request(&op->now, req->told.wreth.tid);
+		pavo_tid_request(&op->now, req->control.wreth.tid);
 
 	if (verdict != PAVO_TID_BEGIN) {
 		tr->state = refusal_state(verdict);
 		return;
 	}
-	if (go_on_reading(op, tr))
+	if (resume_read(op, tr))
 		return;
-	if (needs_room(req)) {
+	if (needs_mapped_check(req)) {
 		tr->pvo = req->local;
-		tr->length = req->told.wreth.total;
-		pavo_transition_act(tr, PAVO_ACTION_CHECK_MAPPED, room_known);
+		tr->length = req->control.wreth.total;
+		pavo_transition_act(tr, PAVO_ACTION_CHECK_MAPPED,
+				    PAVO_WAIT_READ_MAPPED);
 	} else {
 		begin_request(op, tr);
 	}
@@ -244,7 +247,7 @@ void pavo_operation_piece(struct pavo_operation *op, struct pavo_transition *tr)
 	const struct pavo_frame_request *req = tr->req;
 	const struct pavo_rdma_peer peer = peer_of(req);
 	const enum pavo_tid_verdict verdict =
-		pavo_tid_piece(&op->now, req->told.wreth.tid);
+		pavo_tid_piece(&op->now, req->control.wreth.tid);
 
 	if (verdict == PAVO_TID_PART) {
 		if (!pavo_rdma_same_peer(&op->peer, &peer))
@@ -255,29 +258,52 @@ void pavo_operation_piece(struct pavo_operation *op, struct pavo_transition *tr)
 		tr->state = refusal_state(verdict);
 		return;
 	}
-	pavo_operation_begin(op, &peer, &req->told.wreth);
+	pavo_operation_begin(op, &peer, &req->control.wreth);
 	op->cookie = req->cookie;
-	op->told = op->flags & PAVO_RDMA_NOTIFY_SOURCE;
+	op->notify = op->flags & PAVO_RDMA_NOTIFY_SOURCE;
 	op->now.feeding = true;
+}
+
+/* ----------------------------------------------------- outcomes of actions */
+
+void pavo_transition_continue(struct pavo_operation *op,
+			      struct pavo_transition *tr, u32 outcome)
+{
+	tr->ncounts = 0;
+	tr->effects = 0;
+	tr->action = PAVO_ACTION_NONE;
+	switch (tr->wait) {
+	case PAVO_WAIT_READ_MAPPED:
+		begin_checked_read(op, tr, outcome);
+		break;
+	case PAVO_WAIT_WRITE_QUEUED:
+		start_queued_write(op, tr, outcome);
+		break;
+	case PAVO_WAIT_REPEAT_DONE:
+		finish_repeated_read(op, tr, outcome);
+		break;
+	default:
+		pavo_arrival_continue(op, tr, outcome);
+	}
 }
 
 /* ---------------------------------------------------------------- sending */
 
-/* Bytes of data in a packet; those of one that becomes a frame must fit the frame. */
-static u32 room_of(u8 flags, u32 room)
+/* Most bytes of data in a packet; those of one that becomes a frame must fit the frame. */
+static u32 limit_of_packet(u8 flags, u32 most)
 {
 	if (!(flags & PAVO_RDMA_TO_FIFO))
-		return room;
-	return min(room, PAVO_PIECE_DATA) & ~(PAVO_PIECE_ALIGN - 1);
+		return most;
+	return min(most, PAVO_PIECE_DATA) & ~(PAVO_PIECE_ALIGN - 1);
 }
 
-bool pavo_operation_next(const struct pavo_operation *op, u32 room,
+bool pavo_operation_next(const struct pavo_operation *op, u32 most,
 			 struct pavo_fragment *fragment)
 {
 	if (!op->now.sending)
 		return false;
 	*fragment = (struct pavo_fragment){
-		.told = {
+		.control = {
 			.node = op->peer.node,
 			.window = op->peer.window,
 			.wreth = {
@@ -294,18 +320,18 @@ bool pavo_operation_next(const struct pavo_operation *op, u32 room,
 		},
 		.sends = op->sends,
 		.from = op->from,
-		.length = min(op->left, room_of(op->flags, room)),
+		.length = min(op->left, limit_of_packet(op->flags, most)),
 	};
 	return true;
 }
 
 /*
  * Is the operation of @fragment still being sent? Since the packet was made, the rCxt may have
- * gone back to the pool and come to the same window again, even with the same number and tid.
+ * gone back to the pool and come to the same window once more, even with the same id and tid.
  * Only @sends differs then.
  */
-static bool still_sending(const struct pavo_operation *op,
-			  const struct pavo_fragment *fragment)
+static bool is_still_sending(const struct pavo_operation *op,
+			     const struct pavo_fragment *fragment)
 {
 	return op->now.sending && op->sends == fragment->sends;
 }
@@ -315,7 +341,7 @@ bool pavo_operation_sent(struct pavo_operation *op,
 			 struct pavo_transition *tr)
 {
 	/* The process may have cancelled it meanwhile. */
-	if (!still_sending(op, fragment))
+	if (!is_still_sending(op, fragment))
 		return false;
 	op->left -= fragment->length;
 	op->from += fragment->length;
@@ -332,7 +358,7 @@ void pavo_operation_give_up(struct pavo_operation *op,
 			    enum pavo_frame_state state,
 			    struct pavo_transition *tr)
 {
-	if (still_sending(op, fragment))
+	if (is_still_sending(op, fragment))
 		pavo_operation_end(op, state, tr);
 }
 
@@ -341,15 +367,15 @@ void pavo_operation_no_memory(struct pavo_operation *op,
 			      enum pavo_pvo_result result,
 			      struct pavo_transition *tr)
 {
-	const bool own = still_sending(op, fragment) && op->own;
+	const bool own = is_still_sending(op, fragment) && op->own;
 
 	pavo_operation_give_up(op, fragment, PAVO_FRAME_BAD_PVO, tr);
 	if (own) {
 		tr->effects |= PAVO_EFFECT_KILL;
 		return;
 	}
-	tr->counts |= PAVO_TRANSITION_RX_DROP_RDMA_PVO;
+	pavo_transition_count(tr, PAVO_CNT_rx_drop_rdma_pvo);
 	tr->control_opcode = PAVO_OP_WINDOW_DONE;
-	tr->told = fragment->told;
-	tr->told.wreth.status = result;
+	tr->control = fragment->control;
+	tr->control.wreth.status = result;
 }

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * operation.h - one end of an operation between windows, as a machine: an event comes in, and
- * a step says what follows. Pure: the owner of the rCxt carries the step out (actions.c), and
- * so do the unit tests on memory of their own.
+ * operation.h - one end of an operation between windows, as a state machine: an event comes in,
+ * and a transition says what follows. Pure: the owner of the rCxt carries the transition out
+ * (actions.c), and so do the unit tests on memory of their own.
  *
- * An event is a frame of this end's process (operation.c), a packet (arrival.c), the turn to
- * send the next packet, or an end (operation.c). Calls on one operation exclude each other.
+ * An event is a frame of this end's process (operation.c), a packet (arrival.c), the sending of
+ * the next packet, or an end (operation.c). Calls on one operation exclude each other.
  */
 #ifndef PAVO_WINDOW_OPERATION_H
 #define PAVO_WINDOW_OPERATION_H
 
 #include <linux/types.h>
 #include <rdma/pavo-abi.h>
+#include "stats.h"
 #include "window/order.h"
 #include "wire/wire.h"
 
@@ -42,13 +43,14 @@ static inline bool pavo_rdma_same_peer(const struct pavo_rdma_peer *a,
 
 /**
  * struct pavo_operation - one operation at this end.
- * @id:       number of the rCxt, as its window knows it
- * @now:      the operation, and how far it is
- * @seen:     fragments that came; memory of the owner
- * @told:     tell this process of the end when a packet says that it has come
+ * @id:       id of the rCxt in its window
+ * @now:      tids of the operation, and its progress
+ * @seen:     fragments that have arrived; memory of the owner
+ * @notify:   put a frame RDMA_DONE for this process when the peer says that the operation has
+ *            ended
  * @own:      a frame RDMA_WRITE of this process began the operation, and is to be marked
- * @sends:    counts how often it began to send, for all windows that had the rCxt, so that no
- *            value comes again
+ * @sends:    counts the operations that it began to send, for all windows that had the rCxt, so
+ *            that each value is used once
  * @reading:  it takes data for memory that this process named, at @to
  * @flags:    of the operation, see struct pavo_rdma_request
  * @attempts: likewise
@@ -57,17 +59,17 @@ static inline bool pavo_rdma_same_peer(const struct pavo_rdma_peer *a,
  * @cookie:   of this process
  * @total:    bytes of the operation
  * @from:     PVO of the data that it sends
- * @to:       where the data goes: a PVO of the peer, or of this end if @reading; a
- *            number for TO_FIFO
- * @left:     bytes that have not been sent, or have not come
- * @fragment: number of the next packet to be sent
- * @frame:    number of the frame, if @own
+ * @to:       where the data goes: a PVO of the peer, or of this end if @reading; a byte offset
+ *            for TO_FIFO
+ * @left:     bytes that have not been sent, or have not arrived
+ * @fragment: index of the next packet to be sent
+ * @frame:    index of the frame, if @own
  */
 struct pavo_operation {
 	u32 id;
 	struct pavo_attempt now;
 	struct pavo_seen *seen;
-	bool told;
+	bool notify;
 	bool own;
 	u64 sends;
 	bool reading;
@@ -84,32 +86,16 @@ struct pavo_operation {
 	u32 frame;
 };
 
-/* ------------------------------------------------------------------ steps */
+/* ------------------------------------------------------------ transitions */
 
-/* Counters of hw_stats.h that a step counts in: bits. */
-enum pavo_transition_count {
-	PAVO_TRANSITION_TX_DROP_NODE = 1 << 0,
-	PAVO_TRANSITION_RX_DROP_RCXT_BUSY = 1 << 1,
-	PAVO_TRANSITION_RX_DROP_TID = 1 << 2,
-	PAVO_TRANSITION_RX_DROP_TOO_LONG = 1 << 3,
-	PAVO_TRANSITION_RX_DROP_RDMA_AGAIN = 1 << 4,
-	PAVO_TRANSITION_RX_DROP_RDMA_FAR = 1 << 5,
-	PAVO_TRANSITION_RX_DROP_RDMA_LENGTH = 1 << 6,
-	PAVO_TRANSITION_RX_DROP_RDMA_PVO = 1 << 7,
-	PAVO_TRANSITION_RX_DROP_RDMA_INVALID = 1 << 8,
-	PAVO_TRANSITION_RX_RDMA_PACKETS = 1 << 9,
-	PAVO_TRANSITION_RDMA_DONE = 1 << 10,
-	PAVO_TRANSITION_RDMA_REPEATS = 1 << 11,
-};
-
-/* Effects of a step, carried out in this order behind its counts. */
+/* Effects of a transition, carried out in this order after its counts. */
 enum pavo_effect {
 	PAVO_EFFECT_UNQUEUE = 1 << 0, /* the rCxt has nothing to send now */
 	PAVO_EFFECT_MARK = 1 << 1, /* mark the frame that began the operation */
 	PAVO_EFFECT_KILL = 1 << 2, /* the window is dead */
 };
 
-/* A deed that may fail, carried out behind the effects. The outcome is 0 if it did not. */
+/* An action that may fail, carried out after the effects. Its outcome is 0 for success. */
 enum pavo_action {
 	PAVO_ACTION_NONE,
 	PAVO_ACTION_PLACE, /* payload to memory; outcome: enum pavo_pvo_result */
@@ -118,11 +104,29 @@ enum pavo_action {
 	PAVO_ACTION_PUT_DONE, /* a frame RDMA_DONE: pavo_operation_done_frame() */
 	PAVO_ACTION_FIND_ROUTE, /* is there a route to the node that the packet came from? */
 	PAVO_ACTION_CHECK_MAPPED, /* are the bytes at @pvo memory of this end's job? */
-	PAVO_ACTION_QUEUE, /* let the rCxt have its turns; fails if the window has ended */
+	PAVO_ACTION_QUEUE, /* queue the rCxt to be sent; fails if the window has ended */
+};
+
+/* The state of an operation within one event: the outcome for which it waits. */
+enum pavo_operation_wait {
+	/* operation.c: frames of this process */
+	PAVO_WAIT_READ_MAPPED, /* CHECK_MAPPED of the memory for a read */
+	PAVO_WAIT_WRITE_QUEUED, /* QUEUE of a write */
+	PAVO_WAIT_REPEAT_DONE, /* PUT_DONE of a read that was complete before */
+	/* arrival.c: packets */
+	PAVO_WAIT_PLACED, /* PLACE of a packet's data */
+	PAVO_WAIT_PIECE_PUT, /* PUT_PIECE of a packet's data */
+	PAVO_WAIT_STILL_MAPPED, /* CHECK_MAPPED, after data had no place */
+	PAVO_WAIT_TARGET_DONE, /* PUT_DONE at the target of the data */
+	PAVO_WAIT_READ_PUT, /* PUT_READ of a peer's read */
+	PAVO_WAIT_ROUTE, /* FIND_ROUTE for a peer's read */
+	PAVO_WAIT_READ_QUEUED, /* QUEUE of a peer's read */
+	PAVO_WAIT_END_DONE, /* PUT_DONE of an end that the peer reported */
 };
 
 /**
- * struct pavo_rdma_control - a message for the other end, sent after the rCxt was unlocked.
+ * struct pavo_rdma_control - a control message for the other end, sent after the rCxt was
+ * unlocked; also the header of a packet with data.
  * @node:   its node
  * @window: its window
  * @wreth:  the message
@@ -134,54 +138,60 @@ struct pavo_rdma_control {
 };
 
 /**
- * struct pavo_frame_request - a frame of this end's process, copied, that asks for an operation.
- * @type:   enum pavo_frame_type: RDMA_WRITE, RDMA_READ, RDMA_PIECE
- * @rcxt:   rCxt of this end
- * @told:   what goes into packets; of a piece, its header
- * @local:  PVO of this end; not of a piece
- * @cookie: of the process
- * @frame:  number of the frame; not of a piece
+ * struct pavo_frame_request - a copied frame of this end's process that requests an operation.
+ * @type:    enum pavo_frame_type: RDMA_WRITE, RDMA_READ, RDMA_PIECE
+ * @rcxt:    rCxt of this end
+ * @control: what goes into packets; of a piece, its header
+ * @local:   PVO of this end; not of a piece
+ * @cookie:  of the process
+ * @frame:   index of the frame; not of a piece
  */
 struct pavo_frame_request {
 	u8 type;
 	u32 rcxt;
-	struct pavo_rdma_control told;
+	struct pavo_rdma_control control;
 	u64 local;
 	u32 cookie;
 	u32 frame;
 };
 
+/* Counters that one transition may add to. */
+#define PAVO_TRANSITION_COUNTS 2
+
 /**
- * struct pavo_transition - what follows from an event. The caller sets @pkt or @req, and all else to
- * 0. It carries out @counts, @effects and @action, and calls pavo_transition_continue() until there is no
- * deed. Then it unlocks the rCxt and does @control_opcode and @wake.
- * @pkt:     the packet that came
+ * struct pavo_transition - what follows from an event.
+ * @pkt:     the packet that arrived
  * @req:     the frame of this end's process
- * @counts:  counters, bits of enum pavo_transition_count
- * @effects: enum pavo_effect
+ * @counts:  counters to add 1 to, @ncounts of enum pavo_counter
+ * @ncounts: their number
+ * @effects: bits of enum pavo_effect
  * @mark:    enum pavo_frame_state for PAVO_EFFECT_MARK
- * @action:    what to do
- * @then:    how the operation goes on with the outcome
+ * @action:  the action to carry out
+ * @wait:    the state in which the operation takes the outcome of @action
  * @pvo:     for PAVO_ACTION_CHECK_MAPPED
- * @length:  likewise
+ * @length:  likewise, bytes
  * @status:  how an operation ended, enum pavo_pvo_result
  * @target:  for PAVO_ACTION_PUT_DONE: this end took the data
  * @used:    the packet was used; else it is dropped
- * @state:   of @req's frame, enum pavo_frame_state. EMPTY: it will be marked later; a piece is
- *           to be sent
- * @control_opcode:    send @told in a packet of this opcode; 0: send none
- * @wake:    this end has something to send now, and no worker may know
- * @told:    see @control_opcode
+ * @state:   of @req's frame, enum pavo_frame_state. EMPTY: the frame is marked when the
+ *           operation has been sent, or the data of a piece is to be sent now
+ * @control_opcode: send @control in a packet of this opcode; 0: send none
+ * @wake:    this end has something to send now, and a worker may have to be woken
+ * @control: see @control_opcode
+ *
+ * The caller sets @pkt or @req, and all else to 0. It carries out @counts, @effects and @action,
+ * and calls pavo_transition_continue() until @action is PAVO_ACTION_NONE. Then it unlocks the
+ * rCxt, sends @control and obeys @wake.
  */
 struct pavo_transition {
 	const struct pavo_pkt *pkt;
 	const struct pavo_frame_request *req;
-	u32 counts;
+	u16 counts[PAVO_TRANSITION_COUNTS];
+	u8 ncounts;
 	u8 effects;
 	u8 mark;
 	enum pavo_action action;
-	void (*then)(struct pavo_operation *op, struct pavo_transition *tr,
-		     u32 outcome);
+	enum pavo_operation_wait wait;
 	u64 pvo;
 	u32 length;
 	u8 status;
@@ -190,44 +200,50 @@ struct pavo_transition {
 	u8 state;
 	u8 control_opcode;
 	bool wake;
-	struct pavo_rdma_control told;
+	struct pavo_rdma_control control;
 };
 
 /**
- * pavo_transition_continue - go on with the outcome of a deed. No operation comes to a deed twice in one
- * event, so a loop that carries out deeds ends.
+ * pavo_transition_continue - go on with the outcome of an action. An operation comes to each
+ * state of enum pavo_operation_wait at most once in an event, so a caller's loop ends.
  * @op:      the operation
- * @tr:    of which all was carried out; what follows from the outcome is in it now
- * @outcome: of its deed; 0: done
+ * @tr:      of which all was carried out; set to what follows from the outcome
+ * @outcome: of its action; 0: success
  */
-static inline void pavo_transition_continue(struct pavo_operation *op,
-					    struct pavo_transition *tr,
-					    u32 outcome)
-{
-	tr->counts = 0;
-	tr->effects = 0;
-	tr->action = PAVO_ACTION_NONE;
-	tr->then(op, tr, outcome);
-}
+void pavo_transition_continue(struct pavo_operation *op,
+			      struct pavo_transition *tr, u32 outcome);
 
-/** pavo_transition_act - let @tr come to @action, and go on with @then. For files of the machine. */
-static inline void
-pavo_transition_act(struct pavo_transition *tr, enum pavo_action action,
-		    void (*then)(struct pavo_operation *op,
-				 struct pavo_transition *tr, u32 outcome))
+/* For operation.c and arrival.c. */
+
+/** pavo_transition_act - carry out @action, and take its outcome in state @wait. */
+static inline void pavo_transition_act(struct pavo_transition *tr,
+				       enum pavo_action action,
+				       enum pavo_operation_wait wait)
 {
 	tr->action = action;
-	tr->then = then;
+	tr->wait = wait;
 }
+
+/** pavo_transition_count - let @tr add 1 to @counter. */
+static inline void pavo_transition_count(struct pavo_transition *tr,
+					 enum pavo_counter counter)
+{
+	if (tr->ncounts < PAVO_TRANSITION_COUNTS)
+		tr->counts[tr->ncounts++] = counter;
+}
+
+/** pavo_arrival_continue - pavo_transition_continue() in the states of arrival.c. */
+void pavo_arrival_continue(struct pavo_operation *op,
+			   struct pavo_transition *tr, u32 outcome);
 
 /* ----------------------------------------------- frames of this process */
 
 /**
- * pavo_frame_parse_request - check a frame RDMA_WRITE or RDMA_READ, and take it apart.
+ * pavo_frame_parse_request - check and parse a frame RDMA_WRITE or RDMA_READ.
  * @req:     set
  * @hdr:     copy of the frame's header
  * @request: copy of its payload
- * @number:  of the frame
+ * @number:  index of the frame
  *
  * Return: enum pavo_frame_state; EMPTY: it is in order.
  */
@@ -237,7 +253,7 @@ u32 pavo_frame_parse_request(struct pavo_frame_request *req,
 			     u32 number);
 
 /**
- * pavo_frame_parse_piece - check a frame RDMA_PIECE, and take it apart.
+ * pavo_frame_parse_piece - check and parse a frame RDMA_PIECE.
  * @req:   set
  * @hdr:   copy of the frame's header
  * @piece: copy of the beginning of its payload
@@ -249,7 +265,7 @@ u32 pavo_frame_parse_piece(struct pavo_frame_request *req,
 			   const struct pavo_frame_hdr *hdr,
 			   const struct pavo_rdma_piece *piece, u32 most);
 
-/** pavo_operation_request - begin or resume what @tr->ask asks for: a write or a read. */
+/** pavo_operation_request - begin or resume the write or read of @tr->req. */
 void pavo_operation_request(struct pavo_operation *op,
 			    struct pavo_transition *tr);
 /** pavo_operation_piece - check a piece, and begin its operation if it is the first. */
@@ -263,7 +279,7 @@ void pavo_operation_piece(struct pavo_operation *op,
  * in the row of wire/opcode.c.
  * @opcode:      enum pavo_window_op
  * @most:        most bytes of payload, whatever the operation
- * @last_status: of RDMA: last enum pavo_pvo_result that it may have
+ * @last_status: of RDMA: the largest enum pavo_pvo_result that it may have
  * @take:        of RDMA: use @tr->pkt on its operation; NULL: it becomes a frame
  */
 struct pavo_arrival {
@@ -275,21 +291,27 @@ struct pavo_arrival {
 
 /** pavo_arrival_of - the row of an opcode; NULL: it is no packet for windows. */
 const struct pavo_arrival *pavo_arrival_of(u8 opcode);
-/** pavo_arrival_check - Return: 0, or enum pavo_transition_count: why @pkt is dropped. */
+/**
+ * pavo_arrival_check - check a packet by the row of its opcode.
+ * @arrival: the row
+ * @pkt:     the packet
+ *
+ * Return: 0: it is in order; else the counter (enum pavo_counter) of the reason to drop it.
+ */
 u32 pavo_arrival_check(const struct pavo_arrival *arrival,
 		       const struct pavo_pkt *pkt);
 
 /* ---------------------------------------------------------------- frames */
 
-/** pavo_operation_done_frame - for PAVO_ACTION_PUT_DONE: what this end's process is told. */
+/** pavo_operation_done_frame - the payload of the frame of PAVO_ACTION_PUT_DONE. */
 struct pavo_rdma_done
 pavo_operation_done_frame(const struct pavo_operation *op,
 			  const struct pavo_transition *tr);
-/** pavo_operation_piece_frame - for PAVO_ACTION_PUT_PIECE: how the frame begins. */
+/** pavo_operation_piece_frame - the first bytes of the frame of PAVO_ACTION_PUT_PIECE. */
 struct pavo_rdma_piece
 pavo_operation_piece_frame(const struct pavo_operation *op,
 			   const struct pavo_transition *tr);
-/** pavo_operation_read_frame - for PAVO_ACTION_PUT_READ: the data that the process is to send. */
+/** pavo_operation_read_frame - the frame of PAVO_ACTION_PUT_READ: the data to be sent. */
 struct pavo_rdma_request
 pavo_operation_read_frame(const struct pavo_transition *tr);
 
@@ -297,13 +319,13 @@ pavo_operation_read_frame(const struct pavo_transition *tr);
 
 /**
  * struct pavo_fragment - the next packet of an operation.
- * @told:   its header
- * @sends:  of the operation when the packet was made
- * @from:   PVO of its data
- * @length: bytes of its data
+ * @control: its header
+ * @sends:   of the operation when the packet was made
+ * @from:    PVO of its data
+ * @length:  bytes of its data
  */
 struct pavo_fragment {
-	struct pavo_rdma_control told;
+	struct pavo_rdma_control control;
 	u64 sends;
 	u64 from;
 	u32 length;
@@ -312,21 +334,21 @@ struct pavo_fragment {
 /**
  * pavo_operation_next - describe the packet that is sent next.
  * @op:       the operation
- * @room:     bytes of data that fit a packet
+ * @most:     bytes of data that fit into a packet
  * @fragment: set
  *
- * Return: false: there is nothing to send.
+ * Return: true: @fragment is set; false: there is nothing to send.
  */
-bool pavo_operation_next(const struct pavo_operation *op, u32 room,
+bool pavo_operation_next(const struct pavo_operation *op, u32 most,
 			 struct pavo_fragment *fragment);
 
 /**
- * pavo_operation_sent - go on behind a packet that was sent, or lost on its way.
- * @op:       the operation, as it is by now
+ * pavo_operation_sent - note that a packet was sent, or lost on its way.
+ * @op:       the operation, which may have changed since the packet was made
  * @fragment: the packet
- * @tr:     set
+ * @tr:       set
  *
- * Return: is there more to send?
+ * Return: true: there is more to send.
  */
 bool pavo_operation_sent(struct pavo_operation *op,
 			 const struct pavo_fragment *fragment,
@@ -334,18 +356,18 @@ bool pavo_operation_sent(struct pavo_operation *op,
 
 /**
  * pavo_operation_no_memory - give up sending: the data is not memory of the job. If this
- * process asked for the operation, its window is dead; else the peer is told.
- * @op:       the operation, as it is by now
+ * process requested the operation, its window is dead; else the peer is notified.
+ * @op:       the operation, which may have changed since the packet was made
  * @fragment: the packet that could not be made
- * @result:   why
- * @tr:     set
+ * @result:   the reason
+ * @tr:       set
  */
 void pavo_operation_no_memory(struct pavo_operation *op,
 			      const struct pavo_fragment *fragment,
 			      enum pavo_pvo_result result,
 			      struct pavo_transition *tr);
 
-/** pavo_operation_give_up - give up sending if @op still sends what @fragment is of. */
+/** pavo_operation_give_up - give up sending if @op still sends the operation of @fragment. */
 void pavo_operation_give_up(struct pavo_operation *op,
 			    const struct pavo_fragment *fragment,
 			    enum pavo_frame_state state,
@@ -357,11 +379,11 @@ void pavo_operation_give_up(struct pavo_operation *op,
 void pavo_operation_reset(struct pavo_operation *op);
 
 /**
- * pavo_operation_end - end the operation: nothing more of it is sent or placed. The next one
- * has a higher tid.
+ * pavo_operation_end - end the operation: no more of it is sent or placed. The next one has a
+ * higher tid.
  * @op:    the operation
- * @state: what its frame is marked with, if it is still to be marked
- * @tr:  set
+ * @state: mark for its frame, if that is still to be marked
+ * @tr:    set
  */
 void pavo_operation_end(struct pavo_operation *op, enum pavo_frame_state state,
 			struct pavo_transition *tr);
@@ -374,7 +396,7 @@ void pavo_operation_begin(struct pavo_operation *op,
 			  const struct pavo_wreth *wreth);
 /** pavo_operation_expect - take the data of the operation. */
 void pavo_operation_expect(struct pavo_operation *op);
-/** pavo_operation_begin_sending - the rCxt has its turns from now on. */
+/** pavo_operation_begin_sending - the rCxt is queued: its packets are sent from now on. */
 void pavo_operation_begin_sending(struct pavo_operation *op);
 /** pavo_operation_end_sending - as pavo_operation_end(), but of sending only. */
 void pavo_operation_end_sending(struct pavo_operation *op,

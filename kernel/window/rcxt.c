@@ -15,8 +15,9 @@ MODULE_PARM_DESC(max_rcxts,
 
 static int rcxts_per_user = -1;
 module_param(rcxts_per_user, int, 0644);
-MODULE_PARM_DESC(rcxts_per_user,
-		 "... of one user; -1: as share_per_user says (-1)");
+MODULE_PARM_DESC(
+	rcxts_per_user,
+	"RDMA contexts of one user on an adapter; -1: as share_per_user says (-1)");
 
 #define MOST_RCXTS BIT(PAVO_RCXT_INDEX_BITS)
 #define INDEX_MASK (MOST_RCXTS - 1)
@@ -27,7 +28,7 @@ void pavo_rcxts_init(struct pavo_rcxt_pool *pool)
 	mutex_init(&pool->mutex);
 	INIT_LIST_HEAD(&pool->free);
 	pavo_shares_init(&pool->shares);
-	/* Random, so that numbers of before a restart of this machine are invalid. */
+	/* Random, so that ids of before a restart of this machine are invalid. */
 	pool->key = get_random_u32() & KEY_MASK;
 }
 
@@ -60,7 +61,7 @@ static int fill_pool(struct pavo_rcxt_pool *pool)
 	return 0;
 }
 
-/* Give @rcxt to @window, by the number @id and with no operation; NULL: to the pool. */
+/* Give @rcxt to @window, with the id @id and without an operation; NULL: to the pool. */
 static void assign_rcxt(struct pavo_rcxt *rcxt, struct pavo_fifo_window *window,
 			u32 id, struct pavo_seen *seen)
 {
@@ -73,7 +74,7 @@ static void assign_rcxt(struct pavo_rcxt *rcxt, struct pavo_fifo_window *window,
 	kfree(seen);
 }
 
-static int take_one(struct pavo_fifo_window *window, u32 *id)
+static int take_rcxt(struct pavo_fifo_window *window, u32 *id)
 {
 	struct pavo_rcxt_pool *pool = &window->dev->windows.rcxts;
 	struct pavo_seen *seen;
@@ -86,7 +87,7 @@ static int take_one(struct pavo_fifo_window *window, u32 *id)
 	seen = kzalloc(sizeof(*seen), GFP_KERNEL_ACCOUNT);
 	if (!seen)
 		return -ENOMEM;
-	/* Whichever process asks: the user that the window's job counts for. */
+	/* Account it to the user of the window's job, whichever process takes it. */
 	err = pavo_share_take(&pool->shares, pavo_job_user(window->job),
 			      pavo_share_of(pool->count,
 					    READ_ONCE(rcxts_per_user)));
@@ -101,7 +102,7 @@ static int take_one(struct pavo_fifo_window *window, u32 *id)
 	return 0;
 }
 
-static void put_one(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt)
+static void put_rcxt(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt)
 {
 	struct pavo_rcxt_pool *pool = &window->dev->windows.rcxts;
 
@@ -121,11 +122,11 @@ int pavo_rcxts_take(struct pavo_fifo_window *window, u32 *ids, u32 n)
 	mutex_lock(&pool->mutex);
 	err = READ_ONCE(window->closed) ? -ESHUTDOWN : fill_pool(pool);
 	for (taken = 0; !err && taken < n; taken++)
-		err = take_one(window, &ids[taken]);
+		err = take_rcxt(window, &ids[taken]);
 	/* The loop counted the one that failed, which was not taken. */
 	for (taken = err && taken ? taken - 1 : 0; taken; taken--) {
 		rcxt = list_last_entry(&window->owned, struct pavo_rcxt, owned);
-		put_one(window, rcxt);
+		put_rcxt(window, rcxt);
 	}
 	mutex_unlock(&pool->mutex);
 	return err;
@@ -182,13 +183,13 @@ int pavo_rcxt_return(struct pavo_fifo_window *window, u32 id)
 	mutex_lock(&pool->mutex);
 	err = disown_rcxt(window, rcxt, id);
 	if (!err)
-		put_one(window, rcxt);
+		put_rcxt(window, rcxt);
 	mutex_unlock(&pool->mutex);
 	return err;
 }
 
 /* End the operation of @rcxt and take it back. The pool's mutex is held, so its window stays. */
-static void take_away(struct pavo_rcxt *rcxt, enum pavo_frame_state state)
+static void revoke_rcxt(struct pavo_rcxt *rcxt, enum pavo_frame_state state)
 {
 	struct pavo_fifo_window *window = rcxt->window;
 
@@ -198,7 +199,7 @@ static void take_away(struct pavo_rcxt *rcxt, enum pavo_frame_state state)
 	pavo_rdma_end(window, rcxt, state);
 	rcxt->window = NULL;
 	spin_unlock_bh(&rcxt->lock);
-	put_one(window, rcxt);
+	put_rcxt(window, rcxt);
 }
 
 void pavo_rcxts_recover(struct pavo_rcxt_pool *pool)
@@ -211,7 +212,7 @@ void pavo_rcxts_recover(struct pavo_rcxt_pool *pool)
 	/* A process that sees this may take new rCxts at once: it waits for the mutex. */
 	WRITE_ONCE(pool->recoveries, pool->recoveries + 1);
 	for (i = 0; i < pool->count; i++) {
-		take_away(&pool->all[i], PAVO_FRAME_BAD_RCXT);
+		revoke_rcxt(&pool->all[i], PAVO_FRAME_BAD_RCXT);
 		cond_resched();
 	}
 	mutex_unlock(&pool->mutex);
@@ -224,7 +225,7 @@ void pavo_rcxts_return_all(struct pavo_fifo_window *window)
 
 	mutex_lock(&pool->mutex);
 	list_for_each_entry_safe(rcxt, next, &window->owned, owned) {
-		take_away(rcxt, PAVO_FRAME_DEAD);
+		revoke_rcxt(rcxt, PAVO_FRAME_DEAD);
 		cond_resched();
 	}
 	mutex_unlock(&pool->mutex);

@@ -3,8 +3,8 @@
  * rcxt.h - rCxts: the state of one operation at one end (sources.md#windows-rcxt),
  * and the pool of an adapter that windows take them from.
  *
- * Packets find an rCxt by its number, and need no reference: the pool's memory stays until
- * the adapter ends. A CPU locks the rCxt, then checks which window has it.
+ * Packets find an rCxt by its id, and need no reference: the pool's memory stays until the
+ * adapter ends. A CPU locks the rCxt, then checks which window has it.
  */
 #ifndef PAVO_WINDOW_RCXT_H
 #define PAVO_WINDOW_RCXT_H
@@ -25,7 +25,7 @@ struct pavo_windows;
  * @owned:  in its window's list, or in the pool's free list; under the pool's mutex
  * @queued: in its window's list of rCxts with something to send; under the window's lock
  * @window: the window that has it; NULL: in the pool
- * @op:     the operation; its number stays after a recovery, and @op.seen is allocated while a
+ * @op:     the operation; its id stays after a recovery, and @op.seen is allocated while a
  *          window has the rCxt
  */
 struct pavo_rcxt {
@@ -42,18 +42,18 @@ void pavo_rcxts_destroy(struct pavo_rcxt_pool *pool);
 /**
  * pavo_rcxts_take - give @window rCxts, all or none; their tid is 0.
  * @window: the window
- * @ids:    set to their numbers
- * @n:      how many
+ * @ids:    set to their ids
+ * @n:      number of rCxts
  *
- * Return: 0; -ENOSPC: the pool has not so many; -EDQUOT: the user that the job counts for would
- * have more than rcxts_per_user; -ENOMEM; -ESHUTDOWN: the window is disabled. Context: process.
+ * Return: 0; -ENOSPC: the pool has fewer; -EDQUOT: the user that the job counts for would have
+ * more than rcxts_per_user; -ENOMEM; -ESHUTDOWN: the window is disabled. Context: process.
  */
 int pavo_rcxts_take(struct pavo_fifo_window *window, u32 *ids, u32 n);
 
 /**
  * pavo_rcxt_return - give an rCxt back to the pool.
  * @window: the window that has it
- * @id:     its number
+ * @id:     its id
  *
  * Return: 0; -EINVAL: the window does not have it; -EBUSY: it is sending (cancel first).
  * Context: process.
@@ -61,29 +61,29 @@ int pavo_rcxts_take(struct pavo_fifo_window *window, u32 *ids, u32 n);
 int pavo_rcxt_return(struct pavo_fifo_window *window, u32 id);
 
 /**
- * pavo_rcxts_return_all - end the operations of all rCxts of a closed window, and give them
- * back to the pool. No packet touches memory by them when this returns. Context: process.
+ * pavo_rcxts_return_all - end the operations of all rCxts of a closed window, and return them
+ * to the pool. No packet touches memory by them when this returns. Context: process.
  * @window: the window; pavo_rcxts_take() refuses it from now on
  */
 void pavo_rcxts_return_all(struct pavo_fifo_window *window);
 
 /**
- * pavo_rcxts_recover - recovery (sources.md#windows-failover): take all rCxts back to the pool,
- * and make all numbers that were given out invalid. Sleeps.
+ * pavo_rcxts_recover - recovery (sources.md#windows-failover): return all rCxts to the pool, and
+ * make all ids that windows have invalid. Sleeps.
  * @pool: the pool
  */
 void pavo_rcxts_recover(struct pavo_rcxt_pool *pool);
 
 /**
- * pavo_rcxt_find - the rCxt at the place that @id names. The caller locks it, then uses it only
- * if pavo_rcxt_owned() says so.
+ * pavo_rcxt_find - find the rCxt at the index that @id has. The caller locks it, then uses it
+ * only if pavo_rcxt_owned() returns true.
  * @window: a window of the adapter
- * @id:     number of the rCxt
+ * @id:     id of the rCxt
  *
- * Return: NULL: the pool has no such place.
+ * Return: the rCxt; NULL: the pool has no such index.
  */
 struct pavo_rcxt *pavo_rcxt_find(struct pavo_fifo_window *window, u32 id);
-/** pavo_rcxt_owned - has @window @rcxt, by the number @id? @rcxt is locked. */
+/** pavo_rcxt_owned - does @window have @rcxt, with the id @id? @rcxt is locked. */
 bool pavo_rcxt_owned(const struct pavo_fifo_window *window,
 		     const struct pavo_rcxt *rcxt, u32 id);
 

@@ -15,54 +15,54 @@
 
 static struct pavo_pkt packet_to(const struct pavo_fifo_window *window,
 				 enum pavo_window_op op,
-				 const struct pavo_rdma_control *told,
+				 const struct pavo_rdma_control *control,
 				 u32 length)
 {
 	return (struct pavo_pkt){
 		.opcode = op,
 		.pad = -length & 3,
 		.pkey = PAVO_PKEY_DEFAULT,
-		.dqpn = told->window,
+		.dqpn = control->window,
 		.window_key = window->key,
 		.src_node = window->node,
 		.src_window = window->id,
-		.rdma = told->wreth,
+		.rdma = control->wreth,
 	};
 }
 
 /* Send a packet with a copy of @length bytes at @data. */
 static int send_copy(struct pavo_fifo_window *window, enum pavo_window_op op,
-		     const struct pavo_rdma_control *told, const void *data,
+		     const struct pavo_rdma_control *control, const void *data,
 		     u32 length)
 {
-	struct pavo_flow *flow = pavo_window_flow(window, told->node);
-	struct pavo_pkt pkt = packet_to(window, op, told, length);
+	struct pavo_flow *flow = pavo_window_flow(window, control->node);
+	struct pavo_pkt pkt = packet_to(window, op, control, length);
 	struct sk_buff *skb;
-	void *room;
+	void *payload;
 
 	if (!flow) {
 		pavo_count(window->dev, tx_drop_node);
 		return -EHOSTUNREACH;
 	}
-	skb = pavo_window_packet(window, flow, &pkt, length, &room);
+	skb = pavo_window_packet(window, flow, &pkt, length, &payload);
 	if (!skb)
 		return -ENOBUFS;
-	memcpy(room, data, length);
+	memcpy(payload, data, length);
 	return pavo_tx_send(&window->dev->stats, flow, skb, pkt.pad);
 }
 
 int pavo_rdma_send_control(struct pavo_fifo_window *window,
 			   enum pavo_window_op op,
-			   const struct pavo_rdma_control *told)
+			   const struct pavo_rdma_control *control)
 {
-	return send_copy(window, op, told, NULL, 0);
+	return send_copy(window, op, control, NULL, 0);
 }
 
 int pavo_rdma_send_bytes(struct pavo_fifo_window *window,
-			 const struct pavo_rdma_control *told, const void *data,
-			 u32 length)
+			 const struct pavo_rdma_control *control,
+			 const void *data, u32 length)
 {
-	int err = send_copy(window, PAVO_OP_WINDOW_DATA, told, data, length);
+	int err = send_copy(window, PAVO_OP_WINDOW_DATA, control, data, length);
 
 	if (!err)
 		pavo_count(window->dev, tx_rdma_packets);
@@ -80,18 +80,19 @@ struct piece {
 static int make_packet(struct pavo_fifo_window *window, struct piece *piece)
 {
 	const struct pavo_fragment *fragment = &piece->fragment;
-	const struct pavo_wreth *wreth = &fragment->told.wreth;
+	const struct pavo_wreth *wreth = &fragment->control.wreth;
 	/* The same packet of the next attempt takes the next route. */
-	u32 turn = (u32)wreth->tid + wreth->fragment;
+	u32 route = (u32)wreth->tid + wreth->fragment;
 	const struct pavo_stats *stats = &window->dev->stats;
 	struct sk_buff *skb;
 	struct pavo_pkt pkt;
 	int err;
 
-	piece->flow = pavo_window_flow_of(window, fragment->told.node, turn);
+	piece->flow =
+		pavo_window_flow_of(window, fragment->control.node, route);
 	if (!piece->flow)
 		return -EHOSTUNREACH;
-	pkt = packet_to(window, PAVO_OP_WINDOW_DATA, &fragment->told,
+	pkt = packet_to(window, PAVO_OP_WINDOW_DATA, &fragment->control,
 			fragment->length);
 	skb = pavo_tx_alloc(stats, piece->flow, &pkt,
 			    pavo_job_head(fragment->length));
@@ -128,7 +129,10 @@ static int make_next_packet(struct pavo_fifo_window *window,
 	return err;
 }
 
-/* Make and send the next packet of @rcxt. Return: as make_next_packet(), or of pavo_tx_send_finished(). */
+/*
+ * Make and send the next packet of @rcxt. Return: as make_next_packet(), or as
+ * pavo_tx_send_finished().
+ */
 static int send_piece(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 		      struct piece *piece)
 {
@@ -144,8 +148,9 @@ static int send_piece(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 }
 
 /* The window is dead: end the sending of @rcxt. */
-static void give_up(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
-		    const struct pavo_fragment *fragment)
+static void give_up_sending(struct pavo_fifo_window *window,
+			    struct pavo_rcxt *rcxt,
+			    const struct pavo_fragment *fragment)
 {
 	struct pavo_transition tr = {};
 
@@ -156,10 +161,10 @@ static void give_up(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 }
 
 /* The data to be sent is not memory of the job. */
-static void memory_is_gone(struct pavo_fifo_window *window,
-			   struct pavo_rcxt *rcxt,
-			   const struct pavo_fragment *fragment,
-			   enum pavo_pvo_result result)
+static void fail_without_memory(struct pavo_fifo_window *window,
+				struct pavo_rcxt *rcxt,
+				const struct pavo_fragment *fragment,
+				enum pavo_pvo_result result)
 {
 	struct pavo_transition tr = {};
 
@@ -168,12 +173,13 @@ static void memory_is_gone(struct pavo_fifo_window *window,
 	pavo_rdma_carry_out(window, rcxt, &tr, NULL);
 	spin_unlock(&rcxt->lock);
 	if (tr.control_opcode)
-		pavo_rdma_send_control(window, tr.control_opcode, &tr.told);
+		pavo_rdma_send_control(window, tr.control_opcode, &tr.control);
 }
 
-/* Go on behind a packet that was sent, or lost on its way. Return: is there more to send? */
-static bool piece_sent(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
-		       const struct pavo_fragment *fragment)
+/* Note that a packet was sent, or lost on its way. Return: true: there is more to send. */
+static bool finish_piece(struct pavo_fifo_window *window,
+			 struct pavo_rcxt *rcxt,
+			 const struct pavo_fragment *fragment)
 {
 	struct pavo_transition tr = {};
 	bool more;
@@ -185,8 +191,8 @@ static bool piece_sent(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 	return more;
 }
 
-/* Take the first rCxt of the window's list and move it to the end. */
-static struct pavo_rcxt *first_rcxt(struct pavo_fifo_window *window)
+/* Take the first rCxt of the window's list, and move it to the end. */
+static struct pavo_rcxt *next_rcxt(struct pavo_fifo_window *window)
 {
 	struct pavo_rcxt *rcxt;
 
@@ -199,34 +205,34 @@ static struct pavo_rcxt *first_rcxt(struct pavo_fifo_window *window)
 	return rcxt;
 }
 
-bool pavo_rdma_send(struct pavo_fifo_window *window, u32 budget)
+int pavo_rdma_send(struct pavo_fifo_window *window, u32 budget)
 {
-	struct pavo_rcxt *rcxt = first_rcxt(window);
+	struct pavo_rcxt *rcxt = next_rcxt(window);
 	struct piece piece;
 	int err;
 
 	if (!rcxt)
-		return true;
+		return 0;
 	for (; budget; budget--) {
 		WRITE_ONCE(window->quantum_left, budget);
 		err = send_piece(window, rcxt, &piece);
 		if (err == -ENOENT)
 			break;
 		if (err == -ENODEV) {
-			give_up(window, rcxt, &piece.fragment);
+			give_up_sending(window, rcxt, &piece.fragment);
 			break;
 		}
 		if (err == -ENOBUFS)
-			return false;
+			return -ENOBUFS;
 		if (err > 0) {
-			memory_is_gone(window, rcxt, &piece.fragment, err);
+			fail_without_memory(window, rcxt, &piece.fragment, err);
 			break;
 		}
 		/* A packet without a route counts as sent and lost, as on any network. */
-		if (!piece_sent(window, rcxt, &piece.fragment))
+		if (!finish_piece(window, rcxt, &piece.fragment))
 			break;
 	}
-	return true;
+	return 0;
 }
 
 int pavo_window_cancel(struct pavo_fifo_window *window, u32 id)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * rdma.h - RDMA between windows: request.c takes frames, rdma.c sends, receive.c takes packets.
- * Each asks the operation of an rCxt (operation.h) and lets actions.c carry out the answer. All
- * functions are called on the RCU read side with BH disabled.
+ * Each calls the state machine of an rCxt's operation (operation.h), and actions.c carries out
+ * the transition. All functions are called on the RCU read side with BH disabled.
  */
 #ifndef PAVO_WINDOW_RDMA_H
 #define PAVO_WINDOW_RDMA_H
@@ -10,12 +10,13 @@
 #include "window/window_private.h"
 
 /**
- * pavo_rdma_request - begin the operation that a frame asks for.
+ * pavo_rdma_request - begin the operation that a frame requests.
  * @window: the window
  * @line:   copy of the frame's first line
- * @number: number of the frame
+ * @number: index of the frame
  *
- * Return: enum pavo_frame_state; PAVO_FRAME_EMPTY: the frame will be marked later.
+ * Return: enum pavo_frame_state; PAVO_FRAME_EMPTY: actions.c marks the frame when the operation
+ * has been sent.
  */
 u32 pavo_rdma_request(struct pavo_fifo_window *window,
 		      const struct pavo_frame_line *line, u32 number);
@@ -25,22 +26,23 @@ u32 pavo_rdma_piece(struct pavo_fifo_window *window,
 		    const struct pavo_frame_line *line, u32 number);
 
 /**
- * pavo_rdma_send - send up to @budget packets of the rCxt whose turn it is.
+ * pavo_rdma_send - send packets of the next rCxt, in round-robin order.
  * @window: the window
- * @budget: bound for packets
+ * @budget: most packets to send
  *
- * Return: false: the interface has no room now.
+ * Return: 0; -ENOBUFS: the interface takes no more packets now.
  */
-bool pavo_rdma_send(struct pavo_fifo_window *window, u32 budget);
+int pavo_rdma_send(struct pavo_fifo_window *window, u32 budget);
 
 /**
- * pavo_rdma_carry_out - carry out a step of an rCxt's operation, and all that follow from it.
+ * pavo_rdma_carry_out - carry out a transition of an rCxt's operation, and all that follow from
+ * it.
  * @window: the window that has the rCxt
  * @rcxt:   the rCxt, locked
- * @tr:   the step
+ * @tr:     the transition
  * @rx:     the packet of @tr->pkt; NULL: none
  *
- * In actions.c. The caller unlocks, then does @tr->tell and @tr->wake.
+ * In actions.c. The caller unlocks the rCxt, then sends @tr->control and obeys @tr->wake.
  */
 void pavo_rdma_carry_out(struct pavo_fifo_window *window,
 			 struct pavo_rcxt *rcxt, struct pavo_transition *tr,
@@ -50,17 +52,14 @@ void pavo_rdma_carry_out(struct pavo_fifo_window *window,
 void pavo_rdma_end(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 		   enum pavo_frame_state state);
 
-/** pavo_rdma_count - count for each bit of @counts, enum pavo_transition_count. In actions.c. */
-void pavo_rdma_count(struct pavo_dev *dev, u32 counts);
-
 /** pavo_rdma_send_control - send a packet without payload. Return: as pavo_tx_send(). */
 int pavo_rdma_send_control(struct pavo_fifo_window *window,
 			   enum pavo_window_op op,
-			   const struct pavo_rdma_control *told);
+			   const struct pavo_rdma_control *control);
 
 /** pavo_rdma_send_bytes - send a packet with a copy of @data. Return: likewise. */
 int pavo_rdma_send_bytes(struct pavo_fifo_window *window,
-			 const struct pavo_rdma_control *told, const void *data,
-			 u32 length);
+			 const struct pavo_rdma_control *control,
+			 const void *data, u32 length);
 
 #endif /* PAVO_WINDOW_RDMA_H */

@@ -3,36 +3,38 @@
  * receive.c - from packets to frames of receive FIFOs (sources.md#windows-receive), and to
  * operations of rCxts. The table in arrival.c has the kinds of packets.
  *
- * Called by demux.c for every packet with a window's header. Several CPUs may fill
- * one FIFO at a time, in no order: each takes a FIFO slot under the lock and writes the frame
- * without it. A packet that finds no slot is dropped and counted; its sender is not told.
+ * Called by demux.c for every packet with a window's header. Several CPUs may fill one FIFO at
+ * a time, in no order: each takes a FIFO slot under the lock and writes the frame without it. A
+ * packet that finds no slot is dropped and counted; its sender is not notified.
  */
 #include <linux/skbuff.h>
 #include "window/rdma.h"
 
-/* Take a FIFO slot for one frame. False: the process has returned none. */
-static bool take_fifo_slot(struct pavo_fifo_window *window, u32 *slot)
+/* Take a FIFO slot for one frame. Return: 0; -ENOSPC: the process has returned none. */
+static int take_fifo_slot(struct pavo_fifo_window *window, u32 *slot)
 {
 	struct pavo_fifo *fifo = &window->recv;
-	bool taken, told = false;
+	bool event_due = false;
+	int err = 0;
 
 	spin_lock(&window->lock);
 	/*
-	 * The process returns slots by commands and makes no call for them: look for them now.
-	 * A window that is closed meanwhile has lost its command page to the process.
+	 * The process returns slots by commands and makes no call for them: take these now. A
+	 * window that is closed meanwhile has lost its command page to the process.
 	 */
 	if (!fifo->avail && !window->closed)
 		pavo_window_commands(window);
-	taken = fifo->avail;
-	if (taken) {
+	if (fifo->avail) {
 		fifo->avail--;
 		*slot = fifo->count++;
-		told = pavo_event_slot(window);
+		event_due = pavo_event_slot(window);
+	} else {
+		err = -ENOSPC;
 	}
 	spin_unlock(&window->lock);
-	if (told)
+	if (event_due)
 		pavo_window_event(window);
-	return taken;
+	return err;
 }
 
 /* Write the header, last of all: its state makes the frame visible. */
@@ -54,10 +56,10 @@ static void write_header(struct pavo_frame_hdr *hdr, const struct pavo_put *put,
  */
 static void write_frame(void *frame, const struct pavo_put *put)
 {
-	const u32 room = PAVO_FRAME_LINE - PAVO_FRAME_HDR_SIZE - put->head_len;
+	const u32 space = PAVO_FRAME_LINE - PAVO_FRAME_HDR_SIZE - put->head_len;
 	void *payload = frame + PAVO_FRAME_HDR_SIZE;
 	const struct pavo_rx *rx = put->rx;
-	u32 data = rx ? rx->pkt.payload : 0, first = min(data, room);
+	u32 data = rx ? rx->pkt.payload : 0, first = min(data, space);
 
 	/* The parser has checked that the packet has all bytes of its header's length. */
 	if (data) {
@@ -71,31 +73,32 @@ static void write_frame(void *frame, const struct pavo_put *put)
 	write_header(frame, put, put->head_len + data);
 }
 
-bool pavo_window_put(struct pavo_fifo_window *window,
-		     const struct pavo_put *put)
+int pavo_window_put(struct pavo_fifo_window *window, const struct pavo_put *put)
 {
+	int err;
 	u32 slot;
 
-	if (!take_fifo_slot(window, &slot)) {
+	err = take_fifo_slot(window, &slot);
+	if (err) {
 		pavo_count(window->dev, rx_drop_fifo_full);
-		return false;
+		return err;
 	}
 	write_frame(pavo_frame(&window->recv, slot), put);
 	if (put->type == PAVO_FRAME_MESSAGE)
 		pavo_count(window->dev, rx_frames);
 	pavo_window_arrived(window);
-	return true;
+	return 0;
 }
 
 /* Only windows opened with PAVO_WINDOW_BROADCAST take multicasts and broadcasts. */
-static bool window_may_have(const struct pavo_fifo_window *window,
-			    const struct pavo_rx *rx)
+static bool window_takes_address(const struct pavo_fifo_window *window,
+				 const struct pavo_rx *rx)
 {
 	return window->flags & PAVO_WINDOW_BROADCAST || !pavo_rx_to_many(rx);
 }
 
-/* Find the window of a packet; NULL: the packet is dropped, which was counted. */
-static struct pavo_fifo_window *window_for(const struct pavo_rx *rx)
+/* Find the window of a packet; NULL: the packet is to be dropped, which was counted. */
+static struct pavo_fifo_window *find_window(const struct pavo_rx *rx)
 {
 	struct pavo_dev *dev = pavo_dev_of(rx->port);
 	struct pavo_fifo_window *window =
@@ -108,7 +111,7 @@ static struct pavo_fifo_window *window_for(const struct pavo_rx *rx)
 		pavo_violation(&dev->bad_pkeys);
 	} else if (rx->pkt.window_key != window->key) {
 		pavo_count(dev, rx_drop_window_key);
-	} else if (!window_may_have(window, rx)) {
+	} else if (!window_takes_address(window, rx)) {
 		pavo_count(dev, rx_drop_address);
 	} else {
 		return window;
@@ -116,6 +119,7 @@ static struct pavo_fifo_window *window_for(const struct pavo_rx *rx)
 	return NULL;
 }
 
+/* Put a message into a frame. Return: true: the packet was used; false: drop it. */
 static bool receive_message(struct pavo_fifo_window *window,
 			    const struct pavo_rx *rx)
 {
@@ -128,10 +132,10 @@ static bool receive_message(struct pavo_fifo_window *window,
 		.rx = rx,
 	};
 
-	return pavo_window_put(window, &put);
+	return !pavo_window_put(window, &put);
 }
 
-/* Use a packet of RDMA on the operation of its rCxt. Return: was it used? */
+/* Use a packet of RDMA on the operation of its rCxt. Return: as receive_message(). */
 static bool receive_rdma(struct pavo_fifo_window *window,
 			 const struct pavo_arrival *arrival,
 			 const struct pavo_rx *rx)
@@ -155,13 +159,13 @@ static bool receive_rdma(struct pavo_fifo_window *window,
 	if (!owned)
 		pavo_count(window->dev, rx_drop_rcxt);
 	if (tr.control_opcode)
-		pavo_rdma_send_control(window, tr.control_opcode, &tr.told);
+		pavo_rdma_send_control(window, tr.control_opcode, &tr.control);
 	if (tr.wake)
 		pavo_window_wake(&window->dev->windows);
 	return tr.used;
 }
 
-/* Return: was it used? */
+/* Return: as receive_message(). */
 static bool receive_packet(struct pavo_fifo_window *window,
 			   const struct pavo_rx *rx)
 {
@@ -172,7 +176,7 @@ static bool receive_packet(struct pavo_fifo_window *window,
 		return false;
 	refused = pavo_arrival_check(arrival, &rx->pkt);
 	if (refused) {
-		pavo_rdma_count(window->dev, refused);
+		pavo_stats_count(&window->dev->stats, refused);
 		return false;
 	}
 	if (arrival->take)
@@ -183,7 +187,7 @@ static bool receive_packet(struct pavo_fifo_window *window,
 void pavo_window_receive(struct pavo_rx *rx)
 {
 	struct pavo_windows *all = &pavo_dev_of(rx->port)->windows;
-	struct pavo_fifo_window *window = window_for(rx);
+	struct pavo_fifo_window *window = find_window(rx);
 	bool used = false;
 
 	if (window) {

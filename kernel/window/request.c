@@ -2,15 +2,15 @@
 /*
  * request.c - RDMA between windows: from frames of send FIFOs to operations on rCxts.
  *
- * Called by send.c, whose worker has the window for itself. A write is put into the
- * window's list of rCxts with something to send (rdma.c). For a read, a packet asks the
- * other end for data. A piece is sent at once: its data is in the frame
- * (sources.md#windows-half). The operation decides (operation.c).
+ * Called by send.c, whose worker has the window for itself. A write is put into the window's
+ * list of rCxts with something to send (rdma.c). For a read, a packet requests the data from
+ * the other end. A piece is sent at once: its data is in the frame (sources.md#windows-half).
+ * The state machine decides (operation.c).
  */
 #include "window/rdma.h"
 
 /*
- * Let the operation of @req's rCxt have the frame. @take: pavo_operation_request() or
+ * Give the frame of @tr->req to the operation of its rCxt. @take: pavo_operation_request() or
  * pavo_operation_piece(). Return: as @tr->state.
  */
 static u32
@@ -20,7 +20,7 @@ take_frame(struct pavo_fifo_window *window, struct pavo_transition *tr,
 	const struct pavo_frame_request *req = tr->req;
 	struct pavo_rcxt *rcxt;
 
-	if (!pavo_window_knows(window, req->told.node))
+	if (!pavo_window_has_route(window, req->control.node))
 		return PAVO_FRAME_BAD_NODE;
 	rcxt = pavo_rcxt_find(window, req->rcxt);
 	if (!rcxt)
@@ -52,7 +52,7 @@ u32 pavo_rdma_request(struct pavo_fifo_window *window,
 	state = take_frame(window, &tr, pavo_operation_request);
 	if (!tr.control_opcode)
 		return state;
-	return pavo_rdma_send_control(window, tr.control_opcode, &tr.told) ?
+	return pavo_rdma_send_control(window, tr.control_opcode, &tr.control) ?
 		       PAVO_FRAME_NOT_SENT :
 		       PAVO_FRAME_SENT;
 }
@@ -74,7 +74,8 @@ u32 pavo_rdma_piece(struct pavo_fifo_window *window,
 		state = take_frame(window, &tr, pavo_operation_piece);
 	if (state)
 		return state;
-	return pavo_rdma_send_bytes(window, &req.told, frame + PAVO_FRAME_LINE,
+	return pavo_rdma_send_bytes(window, &req.control,
+				    frame + PAVO_FRAME_LINE,
 				    line->hdr.length - sizeof(piece)) ?
 		       PAVO_FRAME_NOT_SENT :
 		       PAVO_FRAME_SENT;

@@ -4,8 +4,8 @@
  * (sources.md#windows-striping).
  *
  * Called by verbs/ in process context to change routes, and by send.c, rdma.c and actions.c
- * for each packet under RCU. Packets may come in any order, so each may take another
- * route: another UDP source port, by which switches and receivers tell flows apart,
+ * for each packet under RCU. Packets may arrive in any order, so each may take another
+ * route: another UDP source port, by which switches and receivers distinguish flows,
  * another address of the node, or another address of this adapter.
  */
 #include <linux/hash.h>
@@ -15,7 +15,7 @@
 
 /* Replaced routes of an adapter, not freed yet, up to which a change does not wait. */
 #define MOST_RETIRED 1024
-/* Ports where a process asks for 0 of them; uapi says so. */
+/* Ports of a node for which a process sets 0; documented in uapi. */
 #define USUAL_PORTS 4
 /* Low bits of a flow label, which make UDP source ports differ. */
 #define PORT_BITS 14
@@ -28,7 +28,7 @@
  * @deferred: frees them
  * @all:   windows of their adapter, which ends after them
  * @moved: the flows were moved to the routes that replaced these
- * @turn:  counts packets. Several CPUs count without a lock, so some turns are taken twice
+ * @sent:  counts packets. Several CPUs count without a lock, so some values are used twice
  * @n:     number of routes, at least 1
  * @flows: the routes, each with a port of its own
  */
@@ -36,7 +36,7 @@ struct pavo_routes {
 	struct pavo_deferred_free deferred;
 	struct pavo_windows *all;
 	bool moved;
-	u32 turn;
+	u32 sent;
 	u32 n;
 	struct pavo_flow flows[];
 };
@@ -53,32 +53,32 @@ static struct pavo_routes *routes_to(const struct pavo_fifo_window *window,
 }
 
 /*
- * Take every route once in a round, and begin each round at a hashed place. So packets that
- * are sent in step with the rounds, as attempts at one operation may be, do not meet the same
- * route for ever.
+ * Take every route once in a round, and begin each round at a hashed route. So packets that are
+ * sent in step with the rounds, as attempts at one operation may be, do not always take the
+ * same route.
  */
 struct pavo_flow *pavo_window_flow(struct pavo_fifo_window *window, u32 node)
 {
 	struct pavo_routes *routes = routes_to(window, node);
-	u32 turn, round;
+	u32 sent, round;
 
 	if (!routes)
 		return NULL;
-	turn = READ_ONCE(routes->turn);
-	WRITE_ONCE(routes->turn, turn + 1);
-	round = turn / routes->n;
-	return &routes->flows[(turn + hash_32(round, 16)) % routes->n];
+	sent = READ_ONCE(routes->sent);
+	WRITE_ONCE(routes->sent, sent + 1);
+	round = sent / routes->n;
+	return &routes->flows[(sent + hash_32(round, 16)) % routes->n];
 }
 
 struct pavo_flow *pavo_window_flow_of(struct pavo_fifo_window *window, u32 node,
-				      u32 turn)
+				      u32 route)
 {
 	struct pavo_routes *routes = routes_to(window, node);
 
-	return routes ? &routes->flows[turn % routes->n] : NULL;
+	return routes ? &routes->flows[route % routes->n] : NULL;
 }
 
-bool pavo_window_knows(const struct pavo_fifo_window *window, u32 node)
+bool pavo_window_has_route(const struct pavo_fifo_window *window, u32 node)
 {
 	return routes_to(window, node);
 }
@@ -86,11 +86,12 @@ bool pavo_window_knows(const struct pavo_fifo_window *window, u32 node)
 /* ------------------------------------------------------------------ changes */
 
 /*
- * The flow label of route @i to a node, never 0, which would mean no label. The source port
- * follows from it (rdma_get_udp_sport()). All labels to a node have the same upper bits and
- * different lower ones, so the ports of up to 2^14 routes differ, too.
+ * Make the flow label of route @i to a node, never 0, which would mean no label. The source
+ * port follows from it (rdma_get_udp_sport()). All labels to a node have the same upper bits
+ * and different lower ones, so the ports of up to 2^14 routes differ, too.
  */
-static u32 label_of(const struct pavo_fifo_window *window, u32 node, u32 i)
+static u32 make_flow_label(const struct pavo_fifo_window *window, u32 node,
+			   u32 i)
 {
 	u32 first = hash_64((u64)window->id << 32 | node, 20);
 
@@ -111,7 +112,8 @@ static int add_route(struct pavo_routes *routes,
 	/* rdma core has a byte for the index. */
 	if (sgid_index > U8_MAX)
 		return -EINVAL;
-	rdma_ah_set_grh(&attr, NULL, label_of(window, args->node, routes->n),
+	rdma_ah_set_grh(&attr, NULL,
+			make_flow_label(window, args->node, routes->n),
 			sgid_index, 0, 0);
 	memcpy(rdma_ah_retrieve_grh(&attr)->dgid.raw, args->gid,
 	       sizeof(args->gid));

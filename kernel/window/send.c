@@ -2,11 +2,11 @@
 /*
  * send.c - from frames of send FIFOs to packets.
  *
- * A window with something to send has its bit in the vector of active windows. Workers
- * take windows in turn, some frames of each; the number of workers at a time is bounded.
- * A caller with something to send is a worker for one turn after the other. Bottom halves are
- * off during a turn, so no preempted caller keeps one. The work manager sends what found no
- * free worker. No order is promised (sources.md#windows-send).
+ * A window with something to send has its bit in the bit map of active windows. Workers serve
+ * windows round-robin, a quantum of frames of each; the number of workers at a time is bounded.
+ * A caller with something to send is a worker for one quantum after the other. Bottom halves
+ * are off during a quantum, so no preempted caller holds one. The work manager sends what found
+ * no free worker. No order is promised (sources.md#windows-send).
  *
  * The process may write to its frames at any time. So a worker copies a header first, then
  * checks the copy.
@@ -26,10 +26,10 @@ module_param(window_quantum, uint, 0644);
 MODULE_PARM_DESC(window_quantum,
 		 "frames that are sent of one window before the next (16)");
 
-/* Bound for window_quantum: a turn runs with bottom halves off. */
+/* Bound for window_quantum: a quantum is sent with bottom halves off. */
 #define MOST_QUANTUM 1024
-/* Turns of a worker before the work manager takes over. */
-#define TURNS 64
+/* Quanta that a worker sends before the work manager takes over. */
+#define MOST_QUANTA 64
 
 u32 pavo_window_quantum(void)
 {
@@ -39,15 +39,15 @@ u32 pavo_window_quantum(void)
 struct sk_buff *pavo_window_packet(struct pavo_fifo_window *window,
 				   struct pavo_flow *flow,
 				   const struct pavo_pkt *pkt, u32 length,
-				   void **room)
+				   void **payload)
 {
 	struct sk_buff *skb;
 
 	skb = pavo_tx_alloc(&window->dev->stats, flow, pkt, length);
 	if (!skb)
 		return NULL;
-	*room = pavo_tx_put(skb, length);
-	if (*room)
+	*payload = pavo_tx_put(skb, length);
+	if (*payload)
 		return skb;
 	pavo_count(window->dev, tx_drop_no_memory);
 	kfree_skb(skb);
@@ -70,14 +70,14 @@ static u32 send_packet(struct pavo_fifo_window *window, struct pavo_flow *flow,
 		.src_window = window->id,
 	};
 	struct sk_buff *skb;
-	void *room;
+	void *payload;
 
-	skb = pavo_window_packet(window, flow, &pkt, length, &room);
+	skb = pavo_window_packet(window, flow, &pkt, length, &payload);
 	if (!skb)
 		return PAVO_FRAME_NOT_SENT;
 	first = min_t(u32, length, sizeof(line->payload));
-	memcpy(room, line->payload, first);
-	memcpy(room + first, frame + PAVO_FRAME_LINE, length - first);
+	memcpy(payload, line->payload, first);
+	memcpy(payload + first, frame + PAVO_FRAME_LINE, length - first);
 	if (pavo_tx_send(&window->dev->stats, flow, skb, pad))
 		return PAVO_FRAME_NOT_SENT;
 	pavo_count(window->dev, tx_frames);
@@ -101,8 +101,8 @@ static u32 send_message(struct pavo_fifo_window *window,
 }
 
 /*
- * How to send a frame, by its type; NULL: not at all. @line: copy of its first line, @number:
- * its number. Return: enum pavo_frame_state. RCU read side, BH disabled.
+ * Sends a frame of one type; NULL: frames of that type cannot be sent. @line: copy of its first
+ * line, @number: its index. Return: enum pavo_frame_state. RCU read side, BH disabled.
  */
 typedef u32 send_fn(struct pavo_fifo_window *window,
 		    const struct pavo_frame_line *line, u32 number);
@@ -135,8 +135,8 @@ static u32 send_frame(struct pavo_fifo_window *window, u32 number)
 	return send ? send(window, &line, number) : PAVO_FRAME_BAD_TYPE;
 }
 
-/* Send a frame and mark it. rdma.c marks a frame that began a write (state EMPTY) later. */
-static void deal_with_frame(struct pavo_fifo_window *window, u32 number)
+/* Send a frame and mark it. actions.c marks a frame that began a write (state EMPTY). */
+static void send_and_mark_frame(struct pavo_fifo_window *window, u32 number)
 {
 	struct pavo_frame_hdr *hdr = pavo_frame(&window->send, number);
 	u32 state = send_frame(window, number);
@@ -149,16 +149,16 @@ static void deal_with_frame(struct pavo_fifo_window *window, u32 number)
 }
 
 /*
- * Send some frames of the window that this worker has, then some packets of RDMA. False: the
- * interface has no room. RCU read side, BH disabled.
+ * Send a quantum of frames of the window that this worker has, then a quantum of packets of
+ * RDMA. Return: 0; -ENOBUFS: the interface takes no more. RCU read side, BH disabled.
  */
-static bool send_quantum(struct pavo_fifo_window *window)
+static int send_quantum(struct pavo_fifo_window *window)
 {
 	struct pavo_windows *all = &window->dev->windows;
 	const u32 quantum = pavo_window_quantum();
 	struct pavo_fifo *fifo = &window->send;
-	bool room;
 	u32 n, i;
+	int err;
 
 	spin_lock(&window->lock);
 	n = min(fifo->avail, quantum);
@@ -167,21 +167,21 @@ static bool send_quantum(struct pavo_fifo_window *window)
 	spin_unlock(&window->lock);
 	for (i = 0; i < n; i++) {
 		WRITE_ONCE(window->quantum_left, quantum - i);
-		deal_with_frame(window, fifo->count + i);
+		send_and_mark_frame(window, fifo->count + i);
 	}
-	room = pavo_rdma_send(window, quantum);
+	err = pavo_rdma_send(window, quantum);
 	WRITE_ONCE(window->quantum_left, 0);
 	spin_lock(&window->lock);
 	fifo->count += n;
-	/* The number of a closed window may be another window's by now. */
+	/* The id of a closed window may be another window's by now. */
 	if (!window->closed && !fifo->avail && !window->nrcxts)
 		clear_bit(window->id, all->active);
 	spin_unlock(&window->lock);
-	return room;
+	return err;
 }
 
 /* Take the next active window that no worker has, from the cursor on. RCU read side. */
-static struct pavo_fifo_window *next_window(struct pavo_windows *all)
+static struct pavo_fifo_window *take_next_window(struct pavo_windows *all)
 {
 	u32 from = READ_ONCE(all->cursor), id;
 	struct pavo_fifo_window *window;
@@ -196,49 +196,49 @@ static struct pavo_fifo_window *next_window(struct pavo_windows *all)
 	return NULL;
 }
 
-enum turn {
-	NOTHING_LEFT,
-	TURN_TAKEN,
-	NO_ROOM, /* at the interface */
-	NO_WORKER /* as many workers as allowed (window_workers) are busy */
+enum round_result {
+	ROUND_NONE, /* no window has anything to send */
+	ROUND_SENT,
+	ROUND_NO_BUFFERS, /* the interface takes no more */
+	ROUND_NO_WORKER /* as many workers as allowed (window_workers) are busy */
 };
 
 /* RCU read side, BH disabled. */
-static enum turn work_on_next(struct pavo_windows *all)
+static enum round_result send_next_window(struct pavo_windows *all)
 {
-	struct pavo_fifo_window *window = next_window(all);
-	enum turn turn;
+	struct pavo_fifo_window *window = take_next_window(all);
+	int err;
 
 	if (!window)
-		return NOTHING_LEFT;
+		return ROUND_NONE;
 	pavo_window_at_work(all, PAVO_TASK_SENDS, window->id);
-	turn = send_quantum(window) ? TURN_TAKEN : NO_ROOM;
+	err = send_quantum(window);
 	pavo_window_at_work(all, PAVO_TASK_SENDS, 0);
 	clear_bit_unlock(0, &window->sending);
-	return turn;
+	return err ? ROUND_NO_BUFFERS : ROUND_SENT;
 }
 
-static enum turn send_window_round(struct pavo_windows *all)
+static enum round_result send_window_round(struct pavo_windows *all)
 {
-	enum turn turn = NO_WORKER;
+	enum round_result result = ROUND_NO_WORKER;
 
 	local_bh_disable();
 	rcu_read_lock();
 	if (atomic_add_unless(&all->workers, 1,
 			      max(1u, READ_ONCE(window_workers)))) {
-		turn = work_on_next(all);
+		result = send_next_window(all);
 		atomic_dec(&all->workers);
 	}
 	rcu_read_unlock();
 	local_bh_enable();
-	return turn;
+	return result;
 }
 
 /*
- * Has any window something to send, and no worker? Each worker asks after its own turn, so
+ * Has any window something to send, and no worker? Each worker checks after its own quantum, so
  * a window that a worker has is left to that worker.
  */
-static bool anything_left(struct pavo_windows *all)
+static bool has_unserved_window(struct pavo_windows *all)
 {
 	struct pavo_fifo_window *window;
 	bool left = false;
@@ -255,31 +255,32 @@ static bool anything_left(struct pavo_windows *all)
 	return left;
 }
 
-/* @timeout: jiffies until the work manager looks again, if all workers are busy */
+/* @timeout: jiffies until the work manager runs, if all workers are busy */
 static void transmit_windows(struct pavo_dev *dev, unsigned long timeout)
 {
 	struct pavo_windows *all = &dev->windows;
-	unsigned int turns = TURNS;
-	enum turn turn;
+	unsigned int quanta = MOST_QUANTA;
+	enum round_result result;
 
-	/* Pairs with the barrier below: a worker sees the active bit, or has let its window go. */
+	/* Pairs with the barrier below: a worker sees the active bit, or has released its window. */
 	smp_mb();
 	do {
-		turn = send_window_round(all);
-		/* A turn may be up to 2048 packets. */
+		result = send_window_round(all);
+		/* A quantum may be up to 2048 packets. */
 		cond_resched();
-	} while (turn == TURN_TAKEN && --turns);
-	if (!turns)
-		pavo_budget_used_up(PAVO_LOOP_WINDOWS, TURNS, 0);
-	if (turn == NO_WORKER) {
+	} while (result == ROUND_SENT && --quanta);
+	if (!quanta)
+		pavo_budget_used_up(PAVO_LOOP_WINDOWS, MOST_QUANTA, 0);
+	if (result == ROUND_NO_WORKER) {
 		pavo_count(dev, window_no_worker);
 		queue_delayed_work(dev->wq, &all->manager, timeout);
 		return;
 	}
-	/* A caller that found only windows of this worker relies on this worker to look again. */
+	/* A caller that found only windows of this worker relies on this worker's next check. */
 	smp_mb__after_atomic();
-	if (anything_left(all))
-		queue_delayed_work(dev->wq, &all->manager, turn == NO_ROOM);
+	if (has_unserved_window(all))
+		queue_delayed_work(dev->wq, &all->manager,
+				   result == ROUND_NO_BUFFERS);
 }
 
 void pavo_window_transmit(struct pavo_dev *dev)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * window.h - the door of window/: the transport of FIFOs (sources.md#windows).
+ * window.h - interface of window/: windows, the transport of FIFOs (sources.md#windows).
  *
- * A window belongs to a process and a job and uses one adapter. The engine of verbs
- * knows nothing of windows. Both use the network (net/), the packet formats (wire/) and the
- * checks of memory (memory/, jobs/).
+ * A window belongs to a process and a job and uses one adapter. The verbs engine does not
+ * depend on windows. Both use the network (net/), the packet formats (wire/) and the checks of
+ * memory (memory/, jobs/).
  */
 #ifndef PAVO_WINDOW_H
 #define PAVO_WINDOW_H
@@ -41,9 +41,9 @@ void pavo_windows_destroy(struct pavo_windows *windows);
  * @uctx: of the process, for the mappings
  * @job:  the job
  * @args: from user space, not checked yet; errors as listed there
- * @resp: answer to user space
+ * @resp: response to user space
  *
- * Context: process.
+ * Return: the window, or an error pointer. Context: process.
  */
 struct pavo_fifo_window *pavo_window_open(struct pavo_dev *dev,
 					  struct ib_ucontext *uctx,
@@ -52,19 +52,18 @@ struct pavo_fifo_window *pavo_window_open(struct pavo_dev *dev,
 					  struct pavo_window_resp *resp);
 
 /**
- * pavo_window_disable - let callers and packets that begin now send and receive nothing by
- * @window.
+ * pavo_window_disable - disable a window: callers and packets that begin after this send and
+ * receive nothing by it.
  * @window: the window
  *
- * Gives its rCxts back to the pool: when this returns, no RDMA by them touches memory. Does not
- * wait for CPUs that are at work with its FIFOs: pavo_window_snapshot() tells when they have
- * ended (sources.md#windows-snapshot). Context: process.
+ * Returns its rCxts to the pool: when this returns, no RDMA by them touches memory. Does not
+ * wait for CPUs that use its FIFOs: pavo_window_snapshot() counts them
+ * (sources.md#windows-snapshot). Context: process.
  */
 void pavo_window_disable(struct pavo_fifo_window *window);
 
 /**
- * pavo_window_snapshot - count the CPUs that may still be at work with a window that was
- * disabled.
+ * pavo_window_snapshot - count the CPUs that may still use a disabled window.
  * @window: the window
  *
  * Return: their number; once 0 it stays 0. -EINVAL: the window is not disabled. Context: process.
@@ -72,7 +71,7 @@ void pavo_window_disable(struct pavo_fifo_window *window);
 int pavo_window_snapshot(struct pavo_fifo_window *window);
 
 /**
- * pavo_window_close - disable a window, and free it later, when no CPU is at work with it.
+ * pavo_window_close - disable a window, and free it when no CPU uses it any more.
  * @window: the window
  *
  * Does not wait. Context: process.
@@ -84,7 +83,8 @@ void pavo_window_close(struct pavo_fifo_window *window);
  * @window: the window
  * @fd:     the eventfd
  *
- * Return: its number; -EBADF, -EINVAL: not an eventfd; -ENOSPC: too many. Context: process.
+ * Return: the handler's number; -EBADF, -EINVAL: not an eventfd; -ENOSPC: too many. Context:
+ * process.
  */
 int pavo_window_add_handler(struct pavo_fifo_window *window, int fd);
 /** pavo_window_remove_handler - Return: 0; -EINVAL: no handler has that number. */
@@ -104,7 +104,7 @@ int pavo_window_node(struct pavo_fifo_window *window,
  * pavo_window_cancel - end the operation of an rCxt: when this returns, no more of it is sent
  * or placed. A higher tid begins a new operation, also one of the peer that is on its way.
  * @window: the window
- * @rcxt:   number of the rCxt
+ * @rcxt:   id of the rCxt
  *
  * Return: 0; -EINVAL: the window does not have it. Context: process.
  */
@@ -114,14 +114,14 @@ int pavo_window_cancel(struct pavo_fifo_window *window, u32 rcxt);
 void pavo_window_kick(struct pavo_fifo_window *window);
 
 /**
- * pavo_windows_look - carry out new commands of all windows that a doorbell worker looks at,
- * and send.
+ * pavo_windows_poll - carry out new commands of all windows that a doorbell worker polls, and
+ * send.
  * @dev:    the adapter
  * @worker: the worker
  *
- * Return: were there any commands? Context: process.
+ * Return: true: there were commands. Context: process.
  */
-bool pavo_windows_look(struct pavo_dev *dev, struct pavo_worker *worker);
+bool pavo_windows_poll(struct pavo_dev *dev, struct pavo_worker *worker);
 
 /**
  * pavo_window_lmt - read the local mapping table of a window, as it is at this moment.
@@ -131,8 +131,8 @@ bool pavo_windows_look(struct pavo_dev *dev, struct pavo_worker *worker);
 void pavo_window_lmt(struct pavo_fifo_window *window, struct pavo_lmt *lmt);
 
 /**
- * pavo_windows_recover - recovery of an adapter: end all operations of its windows, and take
- * all rCxts from them. Sleeps.
+ * pavo_windows_recover - recovery of an adapter: end all operations of its windows, and return
+ * all rCxts to the pool. Sleeps.
  * @dev: the adapter
  */
 void pavo_windows_recover(struct pavo_dev *dev);

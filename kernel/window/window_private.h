@@ -44,7 +44,7 @@ struct pavo_fifo {
  * @given:      bits: handlers that were given an event and are not ready again
  * @kept:       an event found no handler ready
  * @over:       the window has ended: a handler that becomes ready is raised at once
- * @next:       handler that comes next in turn
+ * @next:       handler at which the round robin goes on
  */
 struct pavo_events {
 	spinlock_t lock; /* all of it */
@@ -61,9 +61,9 @@ struct pavo_events {
  * struct pavo_fifo_window - a window; its local mapping table is read from these fields.
  * @dev:       its adapter
  * @job:       its job
- * @id:        its number, in packets to it
+ * @id:        its id, in packets to it
  * @key:       in all packets from and to it; the same for all windows of the job
- * @node:      number of this machine in the job
+ * @node:      id of this machine in the job
  * @sgid_index: see struct pavo_window_args
  * @flags:     enum pavo_window_flag
  * @max_payload: see struct pavo_window_resp
@@ -74,28 +74,29 @@ struct pavo_events {
  * @dead:      a request of the process named memory that is not its job's: the window sends and
  *             receives nothing any more
  * @fatal_rcxt: rCxt of that request
- * @rcxts:     rCxts with something to send, in the order of their turns; under @lock
- * @nrcxts:    how many they are
+ * @rcxts:     rCxts with something to send, served round-robin; under @lock
+ * @nrcxts:    their number
  * @owned:     all rCxts that it has taken; under the pool's mutex
- * @nowned:    how many they are
+ * @nowned:    their number
  * @recv:      receive FIFO
  * @send:      send FIFO
  * @early:     frames of @recv until the early event; 0: no event; under @lock
- * @written:   frames of @recv that the process can see; less than its count while CPUs are
- *             writing some
+ * @written:   frames of @recv that are visible to the process; less than its count while CPUs
+ *             are writing some
  * @events:    handlers
  * @commands:  command page
- * @page:      that page, as the doorbell worker of the process looks at it
+ * @page:      that page, for the doorbell worker of the process
  * @sending:   bit 0: a worker has the window
- * @quantum_left: frames or packets left of that worker's turn, with the one at hand; 0: no turn
+ * @quantum_left: frames or packets left of that worker's quantum, with the current one; 0: no
+ *             worker
  * @mutex:     changes of @routes, disabling
- * @nodes:     number of nodes that it may know
- * @routes:    routes to each node, NULL: not known; read under RCU
+ * @nodes:     number of nodes to which it may have routes
+ * @routes:    routes to each node, NULL: none; read under RCU
  * @mm:        memory of the process; mmgrab()
  * @locked:    pages that count as locked memory of @mm
  * @disabled:  set once the window is disabled and @snapshot is valid; under @mutex
  * @snapshot:  state of RCU at that time
- * @deferred:     frees the window
+ * @deferred:  frees the window
  */
 struct pavo_fifo_window {
 	struct pavo_dev *dev;
@@ -146,7 +147,7 @@ static inline void pavo_fifo_notify(struct pavo_fifo *fifo)
 {
 	if (!fifo->event)
 		return;
-	/* Pairs with set_threshold(): a process that sets, then looks, misses no frame. */
+	/* Pairs with set_threshold(): a process that sets, then polls, misses no frame. */
 	smp_mb();
 	/* 0: the event is due now; less: no event is wanted */
 	if (!atomic_dec_if_positive(&fifo->threshold))
@@ -157,19 +158,19 @@ static inline void pavo_fifo_notify(struct pavo_fifo *fifo)
 void pavo_window_event(struct pavo_fifo_window *window);
 
 /**
- * pavo_window_over - the window has ended: raise all of its eventfds, and each handler again
- * when it becomes ready. Any context but hard IRQs.
+ * pavo_window_notify_end - the window has ended: raise all of its eventfds now, and a handler
+ * also whenever it becomes ready. Any context but hard IRQs.
  * @window: the window
  */
-void pavo_window_over(struct pavo_fifo_window *window);
+void pavo_window_notify_end(struct pavo_fifo_window *window);
 
-/** pavo_window_arrived - one more frame can be seen; raise the event if it is due. */
+/** pavo_window_arrived - one more frame is visible; raise the event if it is due. */
 static inline void pavo_window_arrived(struct pavo_fifo_window *window)
 {
-	/* Pairs with pavo_event_early(): a frame that is counted can be seen. */
+	/* Pairs with pavo_event_early(): a frame that is counted is visible. */
 	smp_mb__before_atomic();
 	atomic_inc(&window->written);
-	/* Pairs with set_threshold(): a process that sets, then looks, misses no frame. */
+	/* Pairs with set_threshold(): a process that sets, then polls, misses no frame. */
 	smp_mb__after_atomic();
 	if (!atomic_dec_if_positive(&window->recv.threshold))
 		pavo_window_event(window);
@@ -181,22 +182,22 @@ void pavo_events_init(struct pavo_events *events);
 void pavo_events_free(struct pavo_events *events);
 /** pavo_event_early - raise the early event with the @n-th frame from now. Window locked. */
 void pavo_event_early(struct pavo_fifo_window *window, u32 n);
-/** pavo_event_slot - a FIFO slot was taken. Return: is the early event due? Window locked. */
+/** pavo_event_slot - note a taken slot. Return: true: the early event is due. Window locked. */
 bool pavo_event_slot(struct pavo_fifo_window *window);
-/** pavo_event_ready - a handler is ready. Return: false: no handler has that number. */
-bool pavo_event_ready(struct pavo_fifo_window *window, u32 number);
+/** pavo_event_ready - note that a handler is ready. Return: 0; -EINVAL: no such handler. */
+int pavo_event_ready(struct pavo_fifo_window *window, u32 number);
 void pavo_events_lmt(struct pavo_fifo_window *window, struct pavo_lmt *lmt);
 
 /**
- * pavo_window_leave - take a window from its process: its mappings, and the locked memory that
- * the process is charged for. The FIFOs stay.
+ * pavo_window_detach - detach a window from its process: end its mappings, and the charge for
+ * locked memory. The FIFOs stay.
  * @window: the window
  */
-void pavo_window_leave(struct pavo_fifo_window *window);
+void pavo_window_detach(struct pavo_fifo_window *window);
 /** pavo_window_free - free a window that no CPU can find any more. Sleeps. */
 void pavo_window_free(struct pavo_fifo_window *window);
 
-/* The work of a CPU for a window, for the live view. */
+/* The task of a CPU for a window, for the live view. */
 enum pavo_window_task {
 	PAVO_TASK_SENDS,
 	PAVO_TASK_RECEIVES,
@@ -204,14 +205,14 @@ enum pavo_window_task {
 };
 
 /**
- * struct pavo_window_tasks - what a CPU is doing.
- * @window: by enum pavo_window_task, the number of the window that it works for; 0: none
+ * struct pavo_window_tasks - the windows that a CPU works for.
+ * @window: by enum pavo_window_task, the id of the window; 0: none
  */
 struct pavo_window_tasks {
 	u32 window[PAVO_TASKS];
 };
 
-/** pavo_window_at_work - note that this CPU works for window @id; 0: for none. BH disabled. */
+/** pavo_window_at_work - record that this CPU works for window @id; 0: none. BH disabled. */
 static inline void pavo_window_at_work(struct pavo_windows *all,
 				       enum pavo_window_task task, u32 id)
 {
@@ -226,28 +227,28 @@ void pavo_window_transmit(struct pavo_dev *dev);
 void pavo_window_manager(struct work_struct *work);
 
 /**
- * pavo_window_flow - the route to @node whose turn it is. RCU read side.
+ * pavo_window_flow - the next route to @node, in round-robin order. RCU read side.
  * @window: the window
- * @node:   number of the node
+ * @node:   id of the node
  *
- * Return: NULL: the window does not know the node.
+ * Return: NULL: the window has no route to the node.
  */
 struct pavo_flow *pavo_window_flow(struct pavo_fifo_window *window, u32 node);
-/** pavo_window_flow_of - route number @turn, modulo their number; else as pavo_window_flow(). */
+/** pavo_window_flow_of - route @route, modulo their number; else as pavo_window_flow(). */
 struct pavo_flow *pavo_window_flow_of(struct pavo_fifo_window *window, u32 node,
-				      u32 turn);
-/** pavo_window_knows - has @window a route to @node? RCU read side. */
-bool pavo_window_knows(const struct pavo_fifo_window *window, u32 node);
+				      u32 route);
+/** pavo_window_has_route - has @window a route to @node? RCU read side. */
+bool pavo_window_has_route(const struct pavo_fifo_window *window, u32 node);
 
 /**
- * pavo_window_nodes_init - give @window room for nodes; it knows none yet.
+ * pavo_window_nodes_init - allocate @window's table of nodes, without routes.
  * @window: the window
  * @nodes:  number of nodes
  *
  * Return: 0; -ENOMEM.
  */
 int pavo_window_nodes_init(struct pavo_fifo_window *window, u32 nodes);
-/** pavo_window_nodes_destroy - free all routes, when no packet looks for one. Sleeps. */
+/** pavo_window_nodes_destroy - free all routes, when no packet can use one. Sleeps. */
 void pavo_window_nodes_destroy(struct pavo_fifo_window *window);
 
 /** pavo_window_wake - let the work manager send. Any context. */
@@ -278,10 +279,10 @@ struct pavo_put {
  * @window: the window
  * @put:    the frame
  *
- * Return: false: the FIFO is full, which was counted. Context: BH disabled.
+ * Return: 0; -ENOSPC: the FIFO is full, which was counted. Context: BH disabled.
  */
-bool pavo_window_put(struct pavo_fifo_window *window,
-		     const struct pavo_put *put);
+int pavo_window_put(struct pavo_fifo_window *window,
+		    const struct pavo_put *put);
 
 /* A copy of the first line of a frame. */
 struct pavo_frame_line {
@@ -290,21 +291,21 @@ struct pavo_frame_line {
 };
 
 /**
- * pavo_window_packet - make a packet with room for its payload.
- * @window: the window that sends it
- * @flow:   its route
- * @pkt:    its headers
- * @length: bytes of payload
- * @room:   set; where the caller writes the payload
+ * pavo_window_packet - make a packet with space for its payload.
+ * @window:  the window that sends it
+ * @flow:    its route
+ * @pkt:     its headers
+ * @length:  bytes of payload
+ * @payload: set; where the caller writes the payload
  *
  * Return: NULL: no memory, which was counted. Context: BH disabled.
  */
 struct sk_buff *pavo_window_packet(struct pavo_fifo_window *window,
 				   struct pavo_flow *flow,
 				   const struct pavo_pkt *pkt, u32 length,
-				   void **room);
+				   void **payload);
 
-/** pavo_window_quantum - frames of a window that a worker sends in a turn. */
+/** pavo_window_quantum - frames of a window that a worker sends before the next window. */
 u32 pavo_window_quantum(void);
 
 #endif /* PAVO_WINDOW_PRIVATE_H */

@@ -236,11 +236,20 @@ def native_drivers():
 
 def plot_draws():
     """A bar for each ratio, and the line of 1."""
-    _, lines = several({"pavo": (100,), "rxe": (300,), "tcp": (200,)})
+    _, lines = several({"pavo": (100,), "rxe": (300,), "siw": (200,)})
     picture = plot.draw(lines, "a < b")
     assert picture.startswith("<svg") and picture.count('class="rxe"') == 4
-    assert picture.count('class="tcp"') == 2 and "3.00" in picture
+    assert picture.count('class="siw"') == 4 and "3.00" in picture
     assert "a &lt; b" in picture
+
+
+def plot_leaves_out_streams_of_small_writes():
+    """Beside 64 KiB a stream is a measure of system calls."""
+    ratio = {"median": 2, "min": 1, "max": 3}
+    lines = [{"op": "write", "test": "wire", "size": size, "ratios": {"siw": ratio, "tcp": ratio}}
+             for size in (1 << 16, 1 << 20)]
+    picture = plot.draw(lines, "")
+    assert picture.count('class="siw"') == 2 and picture.count('class="tcp"') == 1
 
 
 def contest_ratio_is_of_rounds():
@@ -335,7 +344,8 @@ TESTS = (ratio_is_of_rounds, latency_uses_typical, figures, floors,
          tests_without_a_ratio_are_told, rounds_that_lack_are_told, table_tells,
          several_ratios, several_on_one_wire, several_beside_a_stream,
          several_that_lack_are_told, several_without_pavo, several_tells, native_groups,
-         native_drivers, plot_draws, contest_ratio_is_of_rounds, contest_reordering, contest_refuses, contest_below,
+         native_drivers, plot_draws, plot_leaves_out_streams_of_small_writes,
+         contest_ratio_is_of_rounds, contest_reordering, contest_refuses, contest_below,
          contest_tells)
 
 sys.exit(tests.run("bench", TESTS))

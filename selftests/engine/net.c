@@ -385,15 +385,14 @@ bool pavo_coalesced_allowed(u8 opcode)
 	       (info->kind == PAVO_KIND_SEND || info->kind == PAVO_KIND_WRITE);
 }
 
-bool pavo_coalesced_begin(const struct pavo_stats *stats,
-			  struct pavo_flow *flow,
-			  struct pavo_coalesced *coalesced, unsigned int room)
+int pavo_coalesced_begin(const struct pavo_stats *stats, struct pavo_flow *flow,
+			 struct pavo_coalesced *coalesced, unsigned int bytes)
 {
 	ENGINE_MUST(engine_near);
-	ENGINE_MUST(room <= PAVO_COALESCED_BYTES);
+	ENGINE_MUST(bytes <= PAVO_COALESCED_BYTES);
 	coalesced->count = 0;
-	coalesced->skb = pavo_tx_alloc(stats, flow, NULL, room);
-	return coalesced->skb;
+	coalesced->skb = pavo_tx_alloc(stats, flow, NULL, bytes);
+	return coalesced->skb ? 0 : -ENOMEM;
 }
 
 bool pavo_coalesced_fits(const struct pavo_coalesced *coalesced,

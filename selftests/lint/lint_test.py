@@ -4,10 +4,13 @@
 # Unit test of what lint does not do again (clean.py, module_build.py, run): a fault that was
 # planted is found each time until it is gone, also one in a file that another reads in, and
 # what is clean is not looked at again. Also citations, words that are not used (words.py), tests
-# that a page names (named_tests.py), and ways between rooms (rooms.py). Tools and make are stand-ins. Prints TAP. Run by the group unit
-# through Meson; writes into temporary folders only.
+# that a page names (named_tests.py), names of the module (names.py), and ways between layers
+# (layers.py).
+# Tools and make are stand-ins. Prints TAP. Run by the group unit through Meson; writes into
+# temporary folders only.
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -18,8 +21,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 import clean  # noqa: E402  (path set above)
+import layers  # noqa: E402
 import module_build  # noqa: E402
-import rooms  # noqa: E402
+import names  # noqa: E402
 import words  # noqa: E402
 from runner import tests  # noqa: E402
 
@@ -301,6 +305,57 @@ def sentences_have_their_reach():
         assert not words.covers(name)
 
 
+def words_of_the_field_are_wanted():
+    """In the module and its pages; words that only contain one, and other places, are none."""
+    text = ("/* A train of late packets, or a Bundle; the payer of loans,\n"
+            " * no deed by parked rooms. Training, bundled, room. */\n"
+            "long patience;\n")
+    found = [("1", "Bundle"), ("1", "late packets"), ("1", "loans"), ("1", "payer"),
+             ("1", "train"), ("2", "deed"), ("2", "parked"), ("2", "rooms")]
+    assert found_words("kernel/a.c", text) == [*found, ("3", "patience")]
+    assert found_words("docs/a.md", text) == found
+    assert found_words("userspace/libpavo/a.cpp", text) == []
+    assert words.find("kernel/a.c", "/* a train */") == [
+        "kernel/a.c:1: train: GSO super-packet"]
+
+
+def functions_have_a_verb_and_an_object():
+    """Static ones that are defined, in any layout of their heads."""
+    contents = {
+        "a.c": "static int run(int a);\nstatic int run(int a)\n{\n\treturn a;\n}\n"
+               "/* static void walk(void)\n{ */\n"
+               "static inline const struct a *\nfind(struct a *a, int (*f)(int))\n{\n}\n"
+               "static void lock(void) __acquires(&a->b(c))\n\t__acquires(d)\n{\n}\n"
+               "static int run_one(void)\n{\n\tstatic int last = max(1, 2);\n}\n"
+               "static struct ops ops = { .run = call(run) };\n",
+        "a.h": "static inline bool pavo_is(void) { return true; }\n"}
+    assert names.judge(contents) == [
+        f"kernel/a.c:{line}: {name}: a function is a verb and an object"
+        for line, name in ((2, "run"), (9, "find"), (12, "lock"))], names.judge(contents)
+
+
+def functions_and_files_are_unique():
+    """A file may have variants of a function, and a header its stubs."""
+    one = "static void run_one(void)\n{\n}\n"
+    contents = {"a/x.c": f"#ifdef X\n{one}#else\n{one}#endif\n", "a/x.h": one.replace("run", "go"),
+                "b/y.c": "void go_all(void)\n{\n}\n"}
+    assert names.judge(contents) == []
+    contents["b/x.c"] = one
+    assert names.judge(contents) == [
+        "kernel/b/x.c:1: run_one: a/x.c has a function of this name, too",
+        "kernel/b/x.c: a/x.c has the same name"]
+
+
+def messages_have_their_prefix_once():
+    """By pr_fmt of one header."""
+    contents = {"a.h": '#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt\n',
+                "b.c": '/* "pavo: no" */\npr_warn("it says pavo, not "\n\t"pavo: %d\\n", 1);\n'}
+    assert names.judge(contents) == [
+        "kernel/b.c:3: pr_fmt puts the module's name before a message"]
+    contents["c.c"] = contents["a.h"] + "int a;\n"
+    assert names.judge(contents)[1:] == ["kernel/c.c: a.h defines pr_fmt, too"]
+
+
 def an_interrupted_build_is_begun_again():
     """What it said was not kept, so all has to be said again."""
     with tempfile.TemporaryDirectory() as place:
@@ -346,13 +401,13 @@ def hashes_are_bounded():
             "file1"]
 
 
-ROOMS = rooms.Table("""
-[[room]]
+LAYERS = layers.Table("""
+[[layer]]
 name = "low"
 what = "the bottom"
 files = ["low/", "high/table."]
 uses = []
-[[room]]
+[[layer]]
 name = "high"
 what = "the top"
 files = ["high/"]
@@ -360,61 +415,75 @@ uses = ["low"]
 [[everywhere]]
 files = ["trace.h"]
 why = "it shows all"
-[[knot]]
+[[exception]]
 from = "low/odd.c"
 to = "high/a."
 why = "a test"
 """)
 
 
-def rooms_include_what_is_below():
+def layers_include_what_is_below():
     """A way up is found by line; the table's exceptions are none."""
     contents = {"low/a.c": '#include "a.h"\n\n#include "high/a.h"\n', "low/a.h": "",
                 "low/odd.c": '#include "../high/a.h"\n#include "trace.h"\n',
                 "high/a.c": '#include "low/a.h"\n#include "high/table.h"\n#include <x.h>\n',
                 "high/a.h": "", "high/table.h": "", "trace.h": '#include "high/a.h"\n'}
-    assert rooms.check_table(ROOMS, contents) == []
-    assert rooms.judge_includes(ROOMS, contents) == [
+    assert layers.check_table(LAYERS, contents) == []
+    assert layers.judge_includes(LAYERS, contents) == [
         "kernel/low/a.c:3: low may not include high/a.h of high"]
     contents["high/table.h"] = '#include "high/a.h"\n'
     assert "kernel/high/table.h:1: low may not include high/a.h of high" in \
-        rooms.judge_includes(ROOMS, contents)
+        layers.judge_includes(LAYERS, contents)
 
 
 def private_headers_stay_in_their_folder():
-    """Whatever the table says of the two rooms."""
+    """Whatever the table says of the two layers."""
     contents = {"low/low_private.h": "", "low/a.c": '#include "low_private.h"\n',
                 "high/a.c": '#include "low/low_private.h"\n'}
-    assert rooms.judge_includes(ROOMS, contents) == [
+    assert layers.judge_includes(LAYERS, contents) == [
         "kernel/high/a.c:1: low/low_private.h is private to its folder"]
 
 
-def rooms_call_what_is_below():
+def layers_call_what_is_below():
     """A call up is found by its symbol, a permission that no file needs as well."""
     objects = {"low/a.c": "0000 T pavo_low\n                 U pavo_high\n",
                "low/odd.c": "                 U pavo_high\n",
                "high/a.c": "0010 T pavo_high\n                 U pavo_low\n U printk\n"}
-    assert rooms.judge_calls(ROOMS, {}, objects) == [
+    assert layers.judge_calls(LAYERS, {}, objects) == [
         "kernel/low/a.c: low may not call pavo_high of high (high/a.c)"]
     objects["high/a.c"] = "0010 T pavo_high\n"
-    assert "kernel/rooms.toml: high does not use low" in rooms.judge_calls(ROOMS, {}, objects)
+    assert "kernel/layers.toml: high does not use low" in layers.judge_calls(LAYERS, {}, objects)
 
 
-def the_table_of_rooms_is_in_order():
-    """A room stands above those that it uses, and every file is in one."""
-    table = rooms.Table('[[room]]\nname = "a"\nwhat = ""\nfiles = ["a/"]\nuses = ["b"]\n'
-                        '[[room]]\nname = "b"\nwhat = ""\nfiles = ["b/"]\nuses = []\n')
-    assert rooms.check_table(table, ["a/x.c", "y.c"]) == [
-        "kernel/rooms.toml: a uses b, which does not stand before it",
-        "kernel/y.c: no room has it (kernel/rooms.toml)"]
+def the_table_of_layers_is_in_order():
+    """A layer stands above those that it uses, and every file is in one."""
+    table = layers.Table('[[layer]]\nname = "a"\nwhat = ""\nfiles = ["a/"]\nuses = ["b"]\n'
+                        '[[layer]]\nname = "b"\nwhat = ""\nfiles = ["b/"]\nuses = []\n')
+    assert layers.check_table(table, ["a/x.c", "y.c"]) == [
+        "kernel/layers.toml: a uses b, which does not stand before it",
+        "kernel/y.c: no layer has it (kernel/layers.toml)"]
 
 
-def the_figure_has_a_box_for_each_room():
-    """And a line to each room that is not reached by another one."""
-    figure = rooms.draw(ROOMS)
+def the_figure_has_a_box_for_each_layer():
+    """And a line to each layer that is not reached by another one."""
+    figure = layers.draw(LAYERS)
     assert figure.count('class="name"') == 2 and figure.count("<line ") == 1
     top, bottom = (figure.index(f">{name}</text>") for name in ("high", "low"))
     assert figure[:top].rsplit('y="', 1)[1] != figure[:bottom].rsplit('y="', 1)[1]
+
+
+def text_of_the_figure_stays_in_its_box():
+    """The box is as wide as its lines and as high as the tallest text."""
+    table = layers.Table('[[layer]]\nname = "a"\nwhat = "' + "mm WWW " * 30 +
+                         '"\nfiles = ["a/"]\nuses = []\n')
+    figure = layers.draw(table)
+    x, y, wide, high = map(int, re.search(
+        r'<rect x="(\d+)" y="(\d+)" width="(\d+)" height="(\d+)"', figure).groups())
+    lines = re.findall(r'<text x="(\d+)" y="(\d+)">([^<]*)<', figure)
+    assert len(lines) > 5
+    for left, base, text in lines:
+        assert int(left) + layers.text_width(text) <= x + wide, text
+        assert y < int(base) < y + high, text
 
 
 TESTS = [tests.give(Tree, test) for test in (
@@ -423,10 +492,12 @@ TESTS = [tests.give(Tree, test) for test in (
     a_layout_is_found_each_time, a_warning_is_found_each_time,
     citations_and_sources_agree, words_that_are_not_used_are_found,
     tests_that_are_not_there_are_found)] + [
-    sentences_without_an_actor_are_found, sentences_have_their_reach,
+    sentences_without_an_actor_are_found, sentences_have_their_reach, words_of_the_field_are_wanted,
+    functions_have_a_verb_and_an_object, functions_and_files_are_unique,
+    messages_have_their_prefix_once,
     an_interrupted_build_is_begun_again, lines_of_make_by_step, hashes_are_bounded,
-    rooms_include_what_is_below, private_headers_stay_in_their_folder,
-    rooms_call_what_is_below, the_table_of_rooms_is_in_order,
-    the_figure_has_a_box_for_each_room]
+    layers_include_what_is_below, private_headers_stay_in_their_folder,
+    layers_call_what_is_below, the_table_of_layers_is_in_order,
+    the_figure_has_a_box_for_each_layer, text_of_the_figure_stays_in_its_box]
 
 sys.exit(tests.run("lint", TESTS))

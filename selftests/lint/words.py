@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
 # Words that comments and pages of this tree do not use, and beginnings of sentences that hide
-# the actor, with advice (docs/glossary.md, CONTRIBUTING.md). Pure. Called by run.
+# the actor, with advice (CONTRIBUTING.md). Pure. Called by run.
 import re
 
 # A line with this word is left alone; say in the line why.
@@ -14,6 +14,24 @@ WORDS = (
     (re.compile(r"\b(?:requester|responder|asking|answering) hal(?:f|ves)\b", re.IGNORECASE),
      "the parts of a queue pair are sides"),
 )
+# Words that this project once had for things that have a name in the field; in all lines of the
+# files where they are told apart from plain English.
+FIELD_PLACES = ("kernel/", "uapi/", "docs/", "README", "CONTRIBUTING")
+FIELD_WORDS = tuple((re.compile(rf"\b(?:{word})\b", re.IGNORECASE), advice) for word, advice in (
+    ("trains?", "GSO super-packet"),
+    ("bundles?", "coalesced packet"),
+    ("late packets?", "packet with a deferred ICRC"),
+    ("near peers?", "same-host peer"),
+    ("loans?", "zero-copy reference"),
+    ("payers?", "account, accounting"),
+    ("tally|tallies", "stats"),
+    ("holders?", "the QP's key state"),
+    ("deeds?", "action"),
+    ("parked", "deferred"),
+    ("rooms", "layers, folders or files"),
+))
+# In the module alone: the library has an option of this name.
+KERNEL_WORDS = ((re.compile(r"\bpatience\b", re.IGNORECASE), "response timeout"),)
 # In prose, a sentence with one of these as its first word. A capital letter tells the first
 # word, so a fragment (@member: what ...) is not one. Quoted words are not ours.
 SUBJECT = re.compile(
@@ -69,11 +87,17 @@ def covers(name):
     return name.startswith(PLACES) and not name.startswith(LEFT_ALONE)
 
 
+def words_of(name):
+    """The words that a file does not use, with advice."""
+    return (WORDS + (FIELD_WORDS if name.startswith(FIELD_PLACES) else ()) +
+            (KERNEL_WORDS if name.startswith("kernel/") else ()))
+
+
 def find(name, text):
     """The findings in a file: FILE:LINE: word: advice."""
     lines = text.split("\n")
-    found = [(number, match.group(), advice) for number, line in enumerate(lines, 1)
-             for pattern, advice in WORDS for match in pattern.finditer(line)]
+    found = [(text.count("\n", 0, match.start()) + 1, match.group(), advice)
+             for pattern, advice in words_of(name) for match in pattern.finditer(text)]
     found += [(number, word, SUBJECT_ADVICE) for number, word in find_subjects(name, text)]
     return [f"{name}:{number}: {word}: {advice}" for number, word, advice in sorted(found)
             if MARK not in lines[number - 1]]

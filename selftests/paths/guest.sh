@@ -39,22 +39,22 @@ traffic()
 		--only order.write_then_send --only bundle "$@"
 }
 
-# counted: trains, late packets that were cut, and packets that GRO merged, in this machine
+# counted: GSO super-packets made, packets segmented, and packets that GRO merged, in this machine
 counted()
 {
 	local words
-	read -rd '' -a words </sys/kernel/debug/pavo/trains
+	read -rd '' -a words </sys/kernel/debug/pavo/gso
 	echo "${words[1]} ${words[3]} ${words[5]}"
 }
 
 # judge WANTED: is the path of that kind?
 judge()
 {
-	local kind=whole trains cut trains_before cut_before
-	read -r trains cut _ <<<"$(counted)"
-	read -r trains_before cut_before _ <<<"$before"
-	((cut == cut_before)) || kind="cut"
-	((trains > trains_before)) || kind=plain
+	local kind=whole made segmented made_before segmented_before
+	read -r made segmented _ <<<"$(counted)"
+	read -r made_before segmented_before _ <<<"$before"
+	((segmented == segmented_before)) || kind="cut"
+	((made > made_before)) || kind=plain
 	[[ $kind == "$1" ]] && return
 	echo "# $kind, wanted: $1"
 	return 1

@@ -115,7 +115,7 @@ moved()
 	read -ra now <<<"$(counted)"
 	read -ra had <<<"$before"
 	((now[$1] > had[$1])) && return
-	echo "# still ${now[$1]} (number $1 of the trains)"
+	echo "# still ${now[$1]} (number $1 of debugfs pavo/gso)"
 	return 1
 }
 

@@ -77,7 +77,7 @@ TEST(Verbs, ReplacedMemoryIsPinnedAnew)
 	EXPECT_EQ(pinned(), before + 8);
 }
 
-/* docs/architecture.md, "Memory": a region is its process's, a mapping the job's. */
+/* docs/memory.md, "Regions and pins": a region is its process's, a mapping the job's. */
 TEST(Verbs, ARegionAndAMappingArePinnedEach)
 {
 	Domain a("PAVO_DEV"), b("PAVO_PEER");

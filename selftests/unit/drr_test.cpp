@@ -204,9 +204,9 @@ TEST(Turns, OneThatLeavesHandsItsTurnOn)
 	pavo_drr_leave(drr, a);
 	EXPECT_TRUE(pavo_drr_is_idle(drr, a));
 	EXPECT_EQ(pavo_drr_next(drr), b);
-	EXPECT_EQ(drr->now, b);
+	EXPECT_EQ(drr->serving, b);
 	pavo_drr_leave(drr, b);
-	EXPECT_EQ(drr->now, nullptr);
+	EXPECT_EQ(drr->serving, nullptr);
 	EXPECT_EQ(drr->pool[PAVO_POOL_READS].used, 0u);
 	EXPECT_EQ(drr->pool[PAVO_POOL_READS].most, 4u);
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * operation_env.h - an rCxt whose deeds end as a test says, for operation_test.cpp and
- * operation_send_test.cpp.
+ * operation_env.h - an rCxt whose actions have the outcomes that a test gives, for
+ * operation_test.cpp and operation_send_test.cpp.
  */
 #ifndef PAVO_UNIT_OPERATION_ENV_H
 #define PAVO_UNIT_OPERATION_ENV_H
+
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -21,13 +23,32 @@ constexpr uint8_t target = PAVO_RDMA_NOTIFY_TARGET;
 constexpr uint8_t to_fifo = PAVO_RDMA_TO_FIFO;
 constexpr uint8_t from_fifo = PAVO_RDMA_FROM_FIFO;
 
-/* A bit or an opcode where @there, else none. */
+/* A bit, a counter or an opcode where @there, else none. */
 constexpr uint32_t only_if(bool there, uint32_t value)
 {
 	return there ? value : 0;
 }
 
-/* An rCxt and the step that it is at. Deeds end as the test says. */
+/* The counters that a transition adds to, in order. */
+using Counts = std::vector<uint32_t>;
+
+inline Counts counted(const pavo_transition &tr)
+{
+	return {tr.counts, tr.counts + tr.ncounts};
+}
+
+/* The counters that are expected; 0: none. */
+inline Counts counts(uint32_t first, uint32_t second = 0)
+{
+	Counts all;
+
+	for (uint32_t counter : {first, second})
+		if (counter)
+			all.push_back(counter);
+	return all;
+}
+
+/* An rCxt and its transition. Actions have the outcome that the test gives. */
 struct Machine {
 	explicit Machine(const pavo_attempt &now = {}, uint32_t left = 100)
 	{
@@ -107,7 +128,7 @@ struct Machine {
 		return tr;
 	}
 
-	/* A write that has its turns. */
+	/* A write that is queued to be sent. */
 	void write(uint64_t tid, uint8_t flags = 0)
 	{
 		request(PAVO_FRAME_RDMA_WRITE, tid, flags);

@@ -24,12 +24,12 @@ TEST(Operation, SendsItsDataInOrder)
 		ASSERT_TRUE(pavo_operation_next(&machine.op, 60, &next));
 		EXPECT_EQ(next.length, n ? 40u : 60u);
 		EXPECT_EQ(next.from, 0x1000u + 60 * n);
-		EXPECT_EQ(next.told.wreth.pvo, 0x2000u + 60 * n);
-		EXPECT_EQ(next.told.wreth.fragment, n);
-		EXPECT_EQ(next.told.wreth.total, 100u);
-		EXPECT_EQ(next.told.wreth.rcxt, peer_id);
-		EXPECT_EQ(next.told.wreth.peer_rcxt, own_id);
-		EXPECT_EQ(next.told.node, peer_node);
+		EXPECT_EQ(next.control.wreth.pvo, 0x2000u + 60 * n);
+		EXPECT_EQ(next.control.wreth.fragment, n);
+		EXPECT_EQ(next.control.wreth.total, 100u);
+		EXPECT_EQ(next.control.wreth.rcxt, peer_id);
+		EXPECT_EQ(next.control.wreth.peer_rcxt, own_id);
+		EXPECT_EQ(next.control.node, peer_node);
 		EXPECT_EQ(pavo_operation_sent(&machine.op, &next, &tr), !n);
 		EXPECT_EQ(tr.effects,
 			  n ? PAVO_EFFECT_UNQUEUE | PAVO_EFFECT_MARK : 0);
@@ -98,8 +98,9 @@ TEST(Operation, WithoutMemoryKillsOnlyTheWindowThatNamedIt)
 		if (own) {
 			EXPECT_EQ(tr.mark, PAVO_FRAME_BAD_PVO);
 		} else {
-			EXPECT_EQ(tr.told.wreth.status, PAVO_PVO_KEY);
-			EXPECT_EQ(tr.counts, PAVO_TRANSITION_RX_DROP_RDMA_PVO);
+			EXPECT_EQ(tr.control.wreth.status, PAVO_PVO_KEY);
+			EXPECT_EQ(counted(tr),
+				  counts(PAVO_CNT_rx_drop_rdma_pvo));
 		}
 	}
 }
@@ -146,8 +147,8 @@ TEST(Operation, AReadGoesOnWhereItsLastAttemptEnded)
 
 	machine.read(1, source | target);
 	EXPECT_EQ(machine.tr.control_opcode, PAVO_OP_WINDOW_READ);
-	EXPECT_EQ(machine.tr.told.wreth.pvo, 0x2000u);
-	EXPECT_EQ(machine.tr.told.wreth.back_pvo, 0x1000u);
+	EXPECT_EQ(machine.tr.control.wreth.pvo, 0x2000u);
+	EXPECT_EQ(machine.tr.control.wreth.back_pvo, 0x1000u);
 	machine.take(Machine::data(1, 0, 60));
 	machine.on();
 	machine.read(2, source | target, 1);
@@ -159,7 +160,7 @@ TEST(Operation, AReadGoesOnWhereItsLastAttemptEnded)
 	EXPECT_EQ(machine.op.now.complete, 2u);
 	/* The end was lost: told again, and nothing is asked for. */
 	machine.read(3, source | target, 2);
-	EXPECT_EQ(machine.tr.counts, PAVO_TRANSITION_RDMA_REPEATS);
+	EXPECT_EQ(counted(machine.tr), counts(PAVO_CNT_rdma_repeats));
 	ASSERT_EQ(machine.tr.action, PAVO_ACTION_PUT_DONE);
 	machine.on();
 	EXPECT_EQ(machine.tr.state, PAVO_FRAME_SENT);

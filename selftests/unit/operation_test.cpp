@@ -48,20 +48,18 @@ TEST(Arrivals, AreCheckedByTheirRows)
 		/* It has neither flags nor a status. */
 		{PAVO_OP_WINDOW_MESSAGE, 0, 0xff, 0xff, 0},
 		{PAVO_OP_WINDOW_MESSAGE, PAVO_FRAME_PAYLOAD + 1, 0, 0,
-		 PAVO_TRANSITION_RX_DROP_TOO_LONG},
+		 PAVO_CNT_rx_drop_too_long},
 		{PAVO_OP_WINDOW_DATA, 65000, PAVO_RDMA_FLAGS, 0, 0},
 		{PAVO_OP_WINDOW_DATA, 1, PAVO_RDMA_FLAGS + 1, 0,
-		 PAVO_TRANSITION_RX_DROP_RDMA_INVALID},
-		{PAVO_OP_WINDOW_DATA, 1, 0, 1,
-		 PAVO_TRANSITION_RX_DROP_RDMA_INVALID},
+		 PAVO_CNT_rx_drop_rdma_invalid},
+		{PAVO_OP_WINDOW_DATA, 1, 0, 1, PAVO_CNT_rx_drop_rdma_invalid},
 		{PAVO_OP_WINDOW_READ, 0, PAVO_RDMA_FLAGS, 0, 0},
 		{PAVO_OP_WINDOW_READ, 0, 0x80, 0,
-		 PAVO_TRANSITION_RX_DROP_RDMA_INVALID},
-		{PAVO_OP_WINDOW_READ, 0, 0, 1,
-		 PAVO_TRANSITION_RX_DROP_RDMA_INVALID},
+		 PAVO_CNT_rx_drop_rdma_invalid},
+		{PAVO_OP_WINDOW_READ, 0, 0, 1, PAVO_CNT_rx_drop_rdma_invalid},
 		{PAVO_OP_WINDOW_DONE, 0, 0, PAVO_PVO_KEY, 0},
 		{PAVO_OP_WINDOW_DONE, 0, 0, PAVO_PVO_KEY + 1,
-		 PAVO_TRANSITION_RX_DROP_RDMA_INVALID},
+		 PAVO_CNT_rx_drop_rdma_invalid},
 	};
 
 	for (auto &c : cases) {
@@ -87,7 +85,7 @@ TEST(Operation, TakesDataByItsState)
 		uint32_t left;
 		pavo_pkt pkt;
 		pavo_action action;
-		uint32_t counts;
+		uint32_t counter;
 		bool used;
 		uint64_t tid;
 	} cases[] = {
@@ -118,21 +116,21 @@ TEST(Operation, TakesDataByItsState)
 		 100,
 		 Machine::data(3, 3, 60),
 		 PAVO_ACTION_NONE,
-		 PAVO_TRANSITION_RX_DROP_TID,
+		 PAVO_CNT_rx_drop_tid,
 		 false,
 		 4},
 		{{.tid = 4},
 		 100,
 		 Machine::data(4, 3, 60),
 		 PAVO_ACTION_NONE,
-		 PAVO_TRANSITION_RX_DROP_TID,
+		 PAVO_CNT_rx_drop_tid,
 		 false,
 		 4},
 		{{.tid = 4, .sending = true},
 		 100,
 		 Machine::data(5, 0, 60),
 		 PAVO_ACTION_NONE,
-		 PAVO_TRANSITION_RX_DROP_RCXT_BUSY,
+		 PAVO_CNT_rx_drop_rcxt_busy,
 		 false,
 		 4},
 		/* It was complete: the first packet of an attempt is answered. */
@@ -140,14 +138,14 @@ TEST(Operation, TakesDataByItsState)
 		 0,
 		 Machine::data(5, 0, 60, 1),
 		 PAVO_ACTION_NONE,
-		 PAVO_TRANSITION_RDMA_REPEATS,
+		 PAVO_CNT_rdma_repeats,
 		 true,
 		 4},
 		{{.tid = 4, .first = 4, .complete = 4},
 		 0,
 		 Machine::data(5, 1, 60, 1),
 		 PAVO_ACTION_NONE,
-		 PAVO_TRANSITION_RX_DROP_RDMA_AGAIN,
+		 PAVO_CNT_rx_drop_rdma_again,
 		 true,
 		 4},
 		/* More than is left, nothing of something, too far ahead. */
@@ -155,7 +153,7 @@ TEST(Operation, TakesDataByItsState)
 		 50,
 		 Machine::data(4, 1, 51),
 		 PAVO_ACTION_NONE,
-		 PAVO_TRANSITION_RX_DROP_RDMA_LENGTH,
+		 PAVO_CNT_rx_drop_rdma_length,
 		 false,
 		 4},
 		{{.tid = 4, .first = 4, .placing = true},
@@ -169,14 +167,14 @@ TEST(Operation, TakesDataByItsState)
 		 50,
 		 Machine::data(4, 1, 0),
 		 PAVO_ACTION_NONE,
-		 PAVO_TRANSITION_RX_DROP_RDMA_LENGTH,
+		 PAVO_CNT_rx_drop_rdma_length,
 		 false,
 		 4},
 		{{.tid = 4, .first = 4, .placing = true},
 		 50,
 		 Machine::data(4, PAVO_SEEN_BITS, 10),
 		 PAVO_ACTION_NONE,
-		 PAVO_TRANSITION_RX_DROP_RDMA_FAR,
+		 PAVO_CNT_rx_drop_rdma_far,
 		 false,
 		 4},
 	};
@@ -186,7 +184,8 @@ TEST(Operation, TakesDataByItsState)
 		pavo_transition &tr = machine.take(c.pkt);
 
 		EXPECT_EQ(tr.action, c.action) << "case " << &c - cases;
-		EXPECT_EQ(tr.counts, c.counts) << "case " << &c - cases;
+		EXPECT_EQ(counted(tr), counts(c.counter))
+			<< "case " << &c - cases;
 		EXPECT_EQ(tr.used, c.used) << "case " << &c - cases;
 		EXPECT_EQ(machine.op.now.tid, c.tid) << "case " << &c - cases;
 		EXPECT_EQ(tr.effects, 0u) << "case " << &c - cases;
@@ -205,8 +204,8 @@ TEST(Operation, TakesDataOfItsPeerOnly)
 		EXPECT_EQ(machine.take(pkt).action,
 			  i ? PAVO_ACTION_NONE : PAVO_ACTION_PLACE)
 			<< i;
-		EXPECT_EQ(machine.tr.counts,
-			  only_if(i, PAVO_TRANSITION_RX_DROP_TID));
+		EXPECT_EQ(counted(machine.tr),
+			  counts(only_if(i, PAVO_CNT_rx_drop_tid)));
 	}
 }
 
@@ -225,11 +224,12 @@ TEST(Operation, EndsWithItsLastByte)
 		ASSERT_EQ(machine.tr.action, PAVO_ACTION_PLACE);
 		machine.on();
 		EXPECT_TRUE(machine.tr.used);
-		EXPECT_EQ(machine.tr.counts, PAVO_TRANSITION_RX_RDMA_PACKETS);
+		EXPECT_EQ(counted(machine.tr),
+			  counts(PAVO_CNT_rx_rdma_packets));
 		EXPECT_EQ(machine.tr.action, PAVO_ACTION_NONE);
 		machine.take(parts[0]);
-		EXPECT_EQ(machine.tr.counts,
-			  PAVO_TRANSITION_RX_DROP_RDMA_AGAIN);
+		EXPECT_EQ(counted(machine.tr),
+			  counts(PAVO_CNT_rx_drop_rdma_again));
 		EXPECT_EQ(machine.tr.action, PAVO_ACTION_NONE);
 		machine.take(parts[1]);
 		ASSERT_EQ(machine.tr.action, PAVO_ACTION_PLACE);
@@ -239,15 +239,15 @@ TEST(Operation, EndsWithItsLastByte)
 		EXPECT_EQ(machine.tr.control_opcode, 0u)
 			<< "the process is first";
 		machine.on();
-		EXPECT_EQ(machine.tr.counts, PAVO_TRANSITION_RDMA_DONE);
+		EXPECT_EQ(counted(machine.tr), counts(PAVO_CNT_rdma_done));
 		EXPECT_EQ(machine.tr.control_opcode, PAVO_OP_WINDOW_DONE);
-		EXPECT_EQ(machine.tr.told.window, peer_window);
-		EXPECT_EQ(machine.tr.told.wreth.rcxt, peer_id);
-		EXPECT_EQ(machine.tr.told.wreth.peer_rcxt, own_id);
-		EXPECT_EQ(machine.tr.told.wreth.tid, 1u);
+		EXPECT_EQ(machine.tr.control.window, peer_window);
+		EXPECT_EQ(machine.tr.control.wreth.rcxt, peer_id);
+		EXPECT_EQ(machine.tr.control.wreth.peer_rcxt, own_id);
+		EXPECT_EQ(machine.tr.control.wreth.tid, 1u);
 		EXPECT_EQ(machine.op.now.complete, 1u);
 		machine.take(parts[1]);
-		EXPECT_EQ(machine.tr.counts, PAVO_TRANSITION_RX_DROP_TID);
+		EXPECT_EQ(counted(machine.tr), counts(PAVO_CNT_rx_drop_tid));
 		EXPECT_EQ(machine.tr.control_opcode, 0u);
 	}
 }
@@ -267,7 +267,7 @@ TEST(Operation, WaitsForAFullFifoToTellOfItsEnd)
 	EXPECT_TRUE(machine.op.now.placing);
 	EXPECT_EQ(machine.op.now.complete, 0u);
 	machine.take(all);
-	EXPECT_EQ(machine.tr.counts, PAVO_TRANSITION_RX_DROP_RDMA_AGAIN);
+	EXPECT_EQ(counted(machine.tr), counts(PAVO_CNT_rx_drop_rdma_again));
 	ASSERT_EQ(machine.tr.action, PAVO_ACTION_PUT_DONE);
 	machine.on();
 	EXPECT_EQ(machine.tr.control_opcode, PAVO_OP_WINDOW_DONE);
@@ -282,8 +282,8 @@ TEST(Operation, WithoutBytesEndsWithItsPacket)
 	none.rdma.total = 0;
 	machine.take(none);
 	EXPECT_EQ(machine.tr.action, PAVO_ACTION_NONE);
-	EXPECT_EQ(machine.tr.counts,
-		  PAVO_TRANSITION_RX_RDMA_PACKETS | PAVO_TRANSITION_RDMA_DONE);
+	EXPECT_EQ(counted(machine.tr),
+		  counts(PAVO_CNT_rx_rdma_packets, PAVO_CNT_rdma_done));
 	EXPECT_EQ(machine.tr.control_opcode, 0u);
 	EXPECT_EQ(machine.op.now.complete, 1u);
 }
@@ -298,7 +298,7 @@ TEST(Operation, PutsDataForTheFifoIntoFrames)
 	pkt.rdma.pvo = 77;
 	machine.take(pkt);
 	EXPECT_EQ(machine.tr.action, PAVO_ACTION_NONE);
-	EXPECT_EQ(machine.tr.counts, PAVO_TRANSITION_RX_DROP_TOO_LONG);
+	EXPECT_EQ(counted(machine.tr), counts(PAVO_CNT_rx_drop_too_long));
 	pkt.payload--;
 	machine.take(pkt);
 	ASSERT_EQ(machine.tr.action, PAVO_ACTION_PUT_PIECE);
@@ -329,10 +329,10 @@ TEST(Operation, EndsWhereDataHasNoPlace)
 	pkt.rdma.flags = source;
 	passive.take(pkt);
 	passive.on(PAVO_PVO_KEY);
-	EXPECT_EQ(passive.tr.counts, PAVO_TRANSITION_RX_DROP_RDMA_PVO);
+	EXPECT_EQ(counted(passive.tr), counts(PAVO_CNT_rx_drop_rdma_pvo));
 	EXPECT_EQ(passive.tr.effects, 0u);
 	EXPECT_EQ(passive.tr.control_opcode, PAVO_OP_WINDOW_DONE);
-	EXPECT_EQ(passive.tr.told.wreth.status, PAVO_PVO_KEY);
+	EXPECT_EQ(passive.tr.control.wreth.status, PAVO_PVO_KEY);
 	EXPECT_FALSE(passive.op.now.placing);
 	EXPECT_EQ(passive.op.now.complete, 0u);
 	for (uint32_t foreign : {0u, 1u}) {
@@ -354,7 +354,7 @@ TEST(Operation, EndsWhereDataHasNoPlace)
 		if (!foreign)
 			reader.on(1);
 		EXPECT_FALSE(reader.op.now.placing);
-		EXPECT_FALSE(reader.op.told);
+		EXPECT_FALSE(reader.op.control);
 		EXPECT_EQ(reader.tr.control_opcode, 0u);
 	}
 }
@@ -368,30 +368,26 @@ TEST(Operation, TakesRequestsByItsState)
 		uint64_t tid;
 		uint8_t flags;
 		pavo_action action;
-		uint32_t counts;
+		uint32_t counter;
 	} cases[] = {
 		{{.tid = 4}, 5, 0, PAVO_ACTION_FIND_ROUTE, 0},
 		{{.tid = 4}, 5, from_fifo, PAVO_ACTION_PUT_READ, 0},
-		{{.tid = 4},
-		 4,
-		 0,
-		 PAVO_ACTION_NONE,
-		 PAVO_TRANSITION_RX_DROP_TID},
+		{{.tid = 4}, 4, 0, PAVO_ACTION_NONE, PAVO_CNT_rx_drop_tid},
 		{{.tid = 4, .sending = true},
 		 5,
 		 0,
 		 PAVO_ACTION_NONE,
-		 PAVO_TRANSITION_RX_DROP_RCXT_BUSY},
+		 PAVO_CNT_rx_drop_rcxt_busy},
 		{{.tid = 4, .sending = true},
 		 4,
 		 0,
 		 PAVO_ACTION_NONE,
-		 PAVO_TRANSITION_RX_DROP_TID},
+		 PAVO_CNT_rx_drop_tid},
 		{{.tid = 4, .placing = true},
 		 5,
 		 from_fifo,
 		 PAVO_ACTION_NONE,
-		 PAVO_TRANSITION_RX_DROP_RCXT_BUSY},
+		 PAVO_CNT_rx_drop_rcxt_busy},
 		{{.tid = 4, .feeding = true},
 		 5,
 		 from_fifo,
@@ -406,14 +402,15 @@ TEST(Operation, TakesRequestsByItsState)
 		pkt.rdma.flags = c.flags;
 		machine.take(pkt);
 		EXPECT_EQ(machine.tr.action, c.action) << "case " << &c - cases;
-		EXPECT_EQ(machine.tr.counts, c.counts) << "case " << &c - cases;
+		EXPECT_EQ(counted(machine.tr), counts(c.counter))
+			<< "case " << &c - cases;
 		EXPECT_EQ(machine.op.now.tid, 4u) << "case " << &c - cases;
 		if (!c.action)
 			continue;
 		/* No route, or no frame: as if it had not come. */
 		machine.on(1);
-		EXPECT_EQ(machine.tr.counts,
-			  only_if(!c.flags, PAVO_TRANSITION_TX_DROP_NODE));
+		EXPECT_EQ(counted(machine.tr),
+			  counts(only_if(!c.flags, PAVO_CNT_tx_drop_node)));
 		EXPECT_FALSE(machine.tr.used);
 		EXPECT_EQ(machine.op.now.tid, 4u);
 	}
@@ -491,8 +488,8 @@ TEST(Operation, TakesEndsByItsState)
 		EXPECT_EQ(machine.tr.effects, c.effects)
 			<< "case " << &c - cases;
 		EXPECT_EQ(machine.tr.used, c.used) << "case " << &c - cases;
-		EXPECT_EQ(machine.tr.counts,
-			  only_if(!c.used, PAVO_TRANSITION_RX_DROP_TID))
+		EXPECT_EQ(counted(machine.tr),
+			  counts(only_if(!c.used, PAVO_CNT_rx_drop_tid)))
 			<< "case " << &c - cases;
 		if (c.effects & PAVO_EFFECT_MARK) {
 			EXPECT_EQ(machine.tr.mark, c.mark);
@@ -507,7 +504,7 @@ TEST(Operation, TakesEndsByItsState)
 		machine.on();
 		machine.take(end);
 		EXPECT_EQ(machine.tr.action, PAVO_ACTION_NONE);
-		EXPECT_EQ(machine.tr.counts, PAVO_TRANSITION_RX_DROP_TID);
+		EXPECT_EQ(counted(machine.tr), counts(PAVO_CNT_rx_drop_tid));
 	}
 }
 
@@ -520,8 +517,8 @@ TEST(Operation, CancelledInTheMiddleDropsWhatComes)
 	machine.on();
 	pavo_operation_end(&machine.op, PAVO_FRAME_CANCELLED, &tr);
 	EXPECT_EQ(tr.effects, 0u);
-	EXPECT_EQ(machine.take(Machine::data(1, 1, 40)).counts,
-		  PAVO_TRANSITION_RX_DROP_TID);
+	EXPECT_EQ(counted(machine.take(Machine::data(1, 1, 40))),
+		  counts(PAVO_CNT_rx_drop_tid));
 	/* The next attempt begins anew. */
 	EXPECT_EQ(machine.take(Machine::data(2, 0, 60, 1)).action,
 		  PAVO_ACTION_PLACE);

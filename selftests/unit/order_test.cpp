@@ -19,7 +19,7 @@ namespace {
 /* A fragment comes. */
 pavo_seen_verdict see(pavo_seen &seen, uint32_t fragment)
 {
-	pavo_seen_verdict verdict = pavo_seen_look(&seen, fragment);
+	pavo_seen_verdict verdict = pavo_seen_find(&seen, fragment);
 
 	if (verdict == PAVO_SEEN_NEW)
 		pavo_seen_note(&seen, fragment);
@@ -98,7 +98,7 @@ TEST(Tid, OfData)
 		pavo_tid_verdict verdict;
 	} cases[] = {
 		{{}, 1, 0, PAVO_TID_BEGIN},
-		{{}, 0, 0, PAVO_TID_LATE},
+		{{}, 0, 0, PAVO_TID_ENDED},
 		{{.tid = 5, .placing = true}, 4, 0, PAVO_TID_STALE},
 		{{.tid = 5, .placing = true}, 5, 0, PAVO_TID_PART},
 		/* An earlier attempt at the same, or at something before. */
@@ -113,8 +113,8 @@ TEST(Tid, OfData)
 		{{.tid = 5, .first = 4, .placing = true}, 8, 4, PAVO_TID_RESUME},
 		/* It was cancelled. */
 		{{.tid = 5, .first = 5}, 6, 1, PAVO_TID_BEGIN},
-		{{.tid = 5}, 5, 0, PAVO_TID_LATE},
-		{{.tid = 5, .complete = 5}, 5, 0, PAVO_TID_LATE},
+		{{.tid = 5}, 5, 0, PAVO_TID_ENDED},
+		{{.tid = 5, .complete = 5}, 5, 0, PAVO_TID_ENDED},
 		{{.tid = 5, .complete = 5}, 6, 0, PAVO_TID_BEGIN},
 		{{.tid = 5, .complete = 5}, 6, 1, PAVO_TID_REPEAT},
 		{{.tid = 5, .complete = 5}, 9, 4, PAVO_TID_REPEAT},
@@ -132,8 +132,8 @@ TEST(Tid, OfData)
 		{{.tid = 1, .complete = 1}, 3, 3, PAVO_TID_BEGIN},
 		{{.tid = 1, .complete = 1}, 3, 0xffff, PAVO_TID_BEGIN},
 		{{.tid = 5, .sending = true}, 6, 0, PAVO_TID_BUSY},
-		{{.tid = 5, .sending = true}, 5, 0, PAVO_TID_LATE},
-		{{.tid = ~0ull}, ~0ull, 0, PAVO_TID_LATE},
+		{{.tid = 5, .sending = true}, 5, 0, PAVO_TID_ENDED},
+		{{.tid = ~0ull}, ~0ull, 0, PAVO_TID_ENDED},
 		{{.tid = ~0ull - 1}, ~0ull, 0, PAVO_TID_BEGIN},
 	};
 
@@ -162,17 +162,17 @@ TEST(Tid, OfPieces)
 		pavo_tid_verdict verdict;
 	} cases[] = {
 		{{}, 1, PAVO_TID_BEGIN},
-		{{}, 0, PAVO_TID_LATE},
+		{{}, 0, PAVO_TID_ENDED},
 		{{.tid = 5, .feeding = true}, 4, PAVO_TID_STALE},
 		{{.tid = 5, .feeding = true}, 5, PAVO_TID_PART},
 		{{.tid = 5, .feeding = true}, 6, PAVO_TID_BEGIN},
 		/* It was cancelled, or something else. */
-		{{.tid = 5}, 5, PAVO_TID_LATE},
-		{{.tid = 5, .placing = true}, 5, PAVO_TID_LATE},
+		{{.tid = 5}, 5, PAVO_TID_ENDED},
+		{{.tid = 5, .placing = true}, 5, PAVO_TID_ENDED},
 		{{.tid = 5, .placing = true}, 6, PAVO_TID_BEGIN},
-		{{.tid = 5, .sending = true}, 5, PAVO_TID_LATE},
+		{{.tid = 5, .sending = true}, 5, PAVO_TID_ENDED},
 		{{.tid = 5, .sending = true}, 6, PAVO_TID_BUSY},
-		{{.tid = ~0ull}, ~0ull, PAVO_TID_LATE},
+		{{.tid = ~0ull}, ~0ull, PAVO_TID_ENDED},
 	};
 
 	for (auto &c : cases)

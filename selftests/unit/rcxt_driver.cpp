@@ -55,14 +55,14 @@ void Driver::lose_all(pavo_frame_state state)
 	rcxts_.clear();
 }
 
-/* ------------------------------------------------------------------ steps */
+/* ------------------------------------------------------------ transitions */
 
 pavo_pvo_result Driver::check(uint64_t pvo, uint32_t length) const
 {
-	bool inside = !length ||
-		      (pvo < bytes_.size() && length <= bytes_.size() - pvo);
+	bool in_range = !length ||
+			(pvo < bytes_.size() && length <= bytes_.size() - pvo);
 
-	return inside ? PAVO_PVO_OK : PAVO_PVO_RANGE;
+	return in_range ? PAVO_PVO_OK : PAVO_PVO_RANGE;
 }
 
 void Driver::kill()
@@ -117,8 +117,8 @@ void Driver::carry_out(pavo_operation &op, pavo_transition &tr,
 		       const Packet *packet)
 {
 	do_effects(op, tr);
-	for (int deeds = 0; tr.action; deeds++) {
-		ASSERT_LT(deeds, 4) << "deeds without an end";
+	for (int actions = 0; tr.action; actions++) {
+		ASSERT_LT(actions, 4) << "actions without an end";
 		pavo_transition_continue(&op, &tr, do_action(op, tr, packet));
 		do_effects(op, tr);
 	}
@@ -126,25 +126,25 @@ void Driver::carry_out(pavo_operation &op, pavo_transition &tr,
 
 /* ---------------------------------------------------------------- packets */
 
-void Driver::send(pavo_window_op opcode, const pavo_rdma_control &told,
+void Driver::send(pavo_window_op opcode, const pavo_rdma_control &control,
 		  std::vector<uint8_t> data)
 {
 	Packet packet;
 
 	packet.pkt.opcode = uint8_t(opcode);
-	packet.pkt.dqpn = told.window;
+	packet.pkt.dqpn = control.window;
 	packet.pkt.payload = uint32_t(data.size());
 	packet.pkt.src_node = self_.node;
 	packet.pkt.src_window = self_.window;
-	packet.pkt.rdma = told.wreth;
+	packet.pkt.rdma = control.wreth;
 	packet.payload = std::move(data);
 	send(packet);
 }
 
-void Driver::control_opcode(const pavo_transition &tr)
+void Driver::send_control(const pavo_transition &tr)
 {
 	if (tr.control_opcode)
-		send(pavo_window_op(tr.control_opcode), tr.told, {});
+		send(pavo_window_op(tr.control_opcode), tr.control, {});
 }
 
 void Driver::receive(const Packet &packet)
@@ -160,7 +160,7 @@ void Driver::receive(const Packet &packet)
 	tr.pkt = &packet.pkt;
 	arrival->take(&found->second.op, &tr);
 	carry_out(found->second.op, tr, &packet);
-	control_opcode(tr);
+	send_control(tr);
 }
 
 bool Driver::would_place(const Packet &packet) const
@@ -190,7 +190,7 @@ FrameState Driver::take_frame(pavo_transition &tr,
 		return FrameState::bad_rcxt;
 	take(&found->second.op, &tr);
 	carry_out(found->second.op, tr, nullptr);
-	control_opcode(tr);
+	send_control(tr);
 	return FrameState(tr.state);
 }
 
@@ -227,7 +227,7 @@ FrameState Driver::piece(const WindowAddress &peer,
 
 	if (refused != FrameState::empty)
 		return refused;
-	send(PAVO_OP_WINDOW_DATA, req.told, std::move(data));
+	send(PAVO_OP_WINDOW_DATA, req.control, std::move(data));
 	return FrameState::sent;
 }
 
@@ -257,7 +257,7 @@ void Driver::transmit(uint32_t id)
 	pavo_transition tr{};
 
 	if (found == rcxts_.end() ||
-	    !pavo_operation_next(&found->second.op, room_, &next))
+	    !pavo_operation_next(&found->second.op, payload_, &next))
 		return;
 	pavo_operation &op = found->second.op;
 	pavo_pvo_result result = check(next.from, next.length);
@@ -265,12 +265,12 @@ void Driver::transmit(uint32_t id)
 	if (result) {
 		pavo_operation_no_memory(&op, &next, result, &tr);
 	} else {
-		send(PAVO_OP_WINDOW_DATA, next.told,
+		send(PAVO_OP_WINDOW_DATA, next.control,
 		     bytes(next.from, next.length));
 		pavo_operation_sent(&op, &next, &tr);
 	}
 	carry_out(op, tr, nullptr);
-	control_opcode(tr);
+	send_control(tr);
 }
 
 } // namespace rcxt

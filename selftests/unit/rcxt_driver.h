@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * rcxt_driver.h - the rCxts of a window in user space. The module's own machine
- * (window/operation.h) decides. A driver carries its steps out on memory that is an array, and
- * hands packets and frames to the world that has it.
+ * rcxt_driver.h - the rCxts of a window in user space. The module's own state machine
+ * (window/operation.h) decides. A driver carries out its transitions on memory that is an
+ * array, and hands packets and frames to the test that owns it.
  */
 #ifndef PAVO_UNIT_RCXT_DRIVER_H
 #define PAVO_UNIT_RCXT_DRIVER_H
@@ -36,10 +36,10 @@ struct Rcxt {
 
 class Driver {
 public:
-	/* @room: bytes of data in a packet */
+	/* @payload: most bytes of data in a packet */
 	Driver(const pavo::WindowAddress &self, std::vector<uint8_t> &bytes,
-	       uint32_t room)
-		: self_(self), bytes_(bytes), room_(room)
+	       uint32_t payload)
+		: self_(self), bytes_(bytes), payload_(payload)
 	{
 	}
 	Driver(const Driver &) = delete;
@@ -49,14 +49,14 @@ public:
 	const pavo::WindowAddress &address() const { return self_; }
 	const std::map<uint32_t, Rcxt> &rcxts() const { return rcxts_; }
 
-	/* Gives the window an rCxt of that number, if it has none. */
+	/* Gives the window an rCxt of that id, if it has none. */
 	void take(uint32_t id);
-	/* Ends all operations, and takes all rCxts away. */
+	/* Ends all operations, and revokes all rCxts. */
 	void lose_all(pavo_frame_state state);
 	/* Ends the operation of an rCxt, if there is one. */
 	void end(uint32_t id, pavo_frame_state state);
 
-	/* A frame of the process, number @frame. Return: its mark; empty: later. */
+	/* A frame of the process, with index @frame. Return: its mark; empty: see mark(). */
 	pavo::FrameState request(pavo_frame_type type,
 				 const pavo::WindowAddress &peer,
 				 const pavo_rdma_request &request,
@@ -97,14 +97,14 @@ private:
 	uint32_t do_action(const pavo_operation &op, const pavo_transition &tr,
 			   const Packet *packet);
 	uint32_t place(const Packet &packet);
-	void control_opcode(const pavo_transition &tr);
+	void send_control(const pavo_transition &tr);
 	std::vector<uint8_t> bytes(uint64_t pvo, uint32_t length) const;
-	void send(pavo_window_op opcode, const pavo_rdma_control &told,
+	void send(pavo_window_op opcode, const pavo_rdma_control &control,
 		  std::vector<uint8_t> data);
 
 	pavo::WindowAddress self_;
 	std::vector<uint8_t> &bytes_;
-	uint32_t room_;
+	uint32_t payload_;
 	std::map<uint32_t, Rcxt> rcxts_;
 };
 

@@ -20,7 +20,7 @@ struct Pool {
 /* @name: sends or reads. Throws Missing. */
 Pool pool_of(Host &host, const std::string &name)
 {
-	const auto lines = common::lines_of("/sys/kernel/debug/pavo/turns");
+	const auto lines = common::lines_of("/sys/kernel/debug/pavo/drr");
 	bool mine = false;
 
 	for (const std::string &line : lines) {

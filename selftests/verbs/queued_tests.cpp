@@ -3,8 +3,8 @@
  * Packets that wait in a queue of the interface while the memory behind them gets other data.
  *
  * Answers to a read that wait in a queue of the interface while their region is
- * deregistered and its memory gets other data (docs/architecture.md, "What waits in a
- * queue"): none of that leaves, and without copy_reads no CPU takes a byte of it.
+ * deregistered and its memory gets other data (docs/memory.md, "Packets that wait in
+ * a queue"): none of that leaves, and without copy_reads no CPU takes a byte of it.
  */
 #include <cstring>
 #include <thread>
@@ -182,10 +182,11 @@ bool write_and_take_back(Env &env, const Wait &wait, TakenBack how)
 	exchange(env, link.a, link.b, Op::write, {out, 0}, {in, 0}, 64);
 	env.b.fill(in.id, 0, queued_size, background, 0);
 	Qdisc delay(env.a, str("netem limit 1000 delay ", wait.ms, "ms"));
-	const unsigned before = trains();
+	const unsigned before = super_packets();
 	Moved came(env.b, "rx_packets"), withdrawn(env.b, "rx_drop_icrc");
 	must_post(link.a, write);
-	REQUIRE(eventually(env, [&] { return trains() > before; }), "no train");
+	REQUIRE(eventually(env, [&] { return super_packets() > before; }),
+		"no train");
 	if (how == TakenBack::by_flush) {
 		to_state(link.a, IBV_QPS_ERR);
 		check_wc(wait_send(env, link.a, "write"), write.id,
@@ -198,7 +199,7 @@ bool write_and_take_back(Env &env, const Wait &wait, TakenBack how)
 		return false;
 
 	REQUIRE(eventually(env, [&] { return came.by() > 0; }), "lost");
-	REQUIRE_EQ(withdrawn.by(), trains() - before,
+	REQUIRE_EQ(withdrawn.by(), super_packets() - before,
 		   "trains that were withdrawn");
 	must_match(env.b, in, 0, queued_size, background, 0, "the memory");
 	return true;

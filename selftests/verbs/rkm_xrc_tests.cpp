@@ -63,7 +63,7 @@ PV_TEST_LOCAL("rkm.xrc_target", "a window's key ends under a long write to a "
  * PD 0 of sources.md#keys-memory is that of entries which no key matches. Here it is that
  * of targets, whose operations are of several PDs: a walk of all queue pairs compares its
  * keys, a walk of another PD does not come by. A key is of one PD only
- * (docs/architecture.md, "Where pavo differs from the key manager document").
+ * (docs/deviations.md, "Key manager document").
  */
 PV_TEST_LOCAL("rkm.pd_zero",
 	      "a queue pair without a PD: keys of another PD and others of the "

@@ -234,7 +234,7 @@ PV_TEST_LOCAL(
 	env.a.fill(one.id, 0, one.length, seed, 0);
 	for (bool mixed : {false, true}) {
 		SendWr wr = make_wr(Op::write, {}, 0, {in, 0});
-		const unsigned before = trains();
+		const unsigned before = super_packets();
 
 		/* In another order than they lie. */
 		for (uint32_t i = 0; i < pages; i++)
@@ -243,7 +243,7 @@ PV_TEST_LOCAL(
 					   uint32_t(page), 0});
 		env.b.fill(in.id, 0, in.length, background, 0);
 		must_send(env, link.a, wr, "write");
-		REQUIRE(trains() > before, "no train");
+		REQUIRE(super_packets() > before, "no train");
 		for (uint32_t i = 0; i < pages; i++)
 			must_match(env.b, in, int64_t(page * i), page, seed,
 				   page * (pages - 1 - i), "page");

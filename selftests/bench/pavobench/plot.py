@@ -19,6 +19,8 @@ COLOURS = {"rxe": "#4477aa", "siw": "#ccbb44", "tcp": "#aa3377",
            "tcp-zerocopy": "#66ccee", "before": "#999999"}
 BAR, GAP, LEFT, TOP, WIDE = 12, 10, 170, 64, 560
 LIMIT = 12      # longer bars end there
+# Below this many bytes the streams of TCP are a measure of the guest's system calls.
+STREAMS_FROM = 1 << 20
 
 
 def _text(x, y, words, more=""):
@@ -37,8 +39,15 @@ def _bar(y, name, ratio, scale):
             _text(max(ends.values()) + 4, y + BAR - 3, f'{ratio["median"]:.2f}')]
 
 
+def shown(line):
+    """The ratios of a line that are drawn."""
+    return {name: ratio for name, ratio in line["ratios"].items()
+            if name not in table.STREAMS or line["size"] >= STREAMS_FROM}
+
+
 def draw(lines, title):
     """The picture, as text."""
+    lines = [{**line, "ratios": shown(line)} for line in lines]
     names = list({name: None for line in lines for name in line["ratios"]})
     most = min(LIMIT, max([value["max"] for line in lines
                            for value in line["ratios"].values()], default=1))

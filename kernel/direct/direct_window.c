@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * window.c - life of a direct window: its memory, its key, its place in the adapter's list.
+ * direct_window.c - life of a direct window: its memory, its key, its place in the adapter's list.
  *
  * Called by verbs/ in process context. All memory is charged to the memory cgroup of the process
  * that opens the window, and its RLIMIT_MEMLOCK bounds the buffers. Windows are bounded as memory

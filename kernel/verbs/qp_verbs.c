@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * qp.c - the life of queue pairs, and posting.
+ * qp_verbs.c - creation and destruction of queue pairs, and posting.
  *
- * Called by rdma core. Puts the two sides and the entry in the QP table
- * together; qp/ has states and attributes.
+ * Called by rdma core. Makes the two sides of a queue pair and its entry in the QP table;
+ * control/ has its states and attributes.
  */
 #include <rdma/uverbs_ioctl.h>
 #include "control/control.h"
@@ -36,8 +36,8 @@ static int check_cap(const struct ib_qp_init_attr *init)
 }
 
 /*
- * Does a process make the queue pair? A target of XRC may outlive its process, so rdma core makes
- * it as one of the kernel's, without udata. Kernel consumers make none.
+ * Does a process create the queue pair? A target of XRC may outlive its process, so rdma core
+ * creates it as one of the kernel's, without udata. Kernel consumers create none.
  */
 static bool is_of_process(const struct ib_qp_init_attr *init,
 			  const struct ib_udata *udata)
@@ -90,7 +90,7 @@ static void set_up_qp(struct pavo_qp *qp, const struct ib_qp_init_attr *init,
 	qp->key_state.peer_pd = qp->key_state.pd;
 	qp->send_cq = init->send_cq ? to_pavo_cq(init->send_cq) : NULL;
 	qp->recv_cq = init->recv_cq ? to_pavo_cq(init->recv_cq) : NULL;
-	/* A target has none: rdma core takes one that a process names, and no reference to it. */
+	/* A target has none: rdma core accepts the one that a process names without a reference. */
 	if (init->srq && !pavo_is_xrc_target(qp))
 		qp->srq = to_pavo_srq(init->srq);
 	qp->uctx = udata ? rdma_udata_to_drv_context(udata,
@@ -103,7 +103,7 @@ static void set_up_qp(struct pavo_qp *qp, const struct ib_qp_init_attr *init,
 	pavo_qp_context_init(qp);
 }
 
-/* Make both sides, then the number, by which packets can find the QP. */
+/* Make both sides, then reserve the QPN, by which packets can find the QP. */
 static int build_qp(struct pavo_qp *qp, struct pavo_create_qp_resp *resp)
 {
 	int err;
@@ -131,7 +131,7 @@ err_requester:
 	return err;
 }
 
-static void demolish_qp(struct pavo_qp *qp)
+static void tear_down_qp(struct pavo_qp *qp)
 {
 	pavo_cqs_leave(qp);
 	pavo_qp_remove(qp);
@@ -174,7 +174,7 @@ int pavo_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	err = ib_copy_to_udata(udata, &resp, sizeof(resp));
 	if (!err)
 		return 0;
-	demolish_qp(qp);
+	tear_down_qp(qp);
 err_give:
 	pavo_object_give(dev, PAVO_OBJ_QP, pavo_user_account(qp->user));
 err_user:
@@ -186,7 +186,7 @@ int pavo_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
 	struct pavo_qp *qp = to_pavo_qp(ibqp);
 
-	demolish_qp(qp);
+	tear_down_qp(qp);
 	pavo_object_give(qp->dev, PAVO_OBJ_QP, pavo_user_account(qp->user));
 	pavo_user_put(qp->user);
 	return 0;
@@ -223,8 +223,8 @@ int pavo_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 }
 
 /*
- * From user space this is the kick: a call without work requests, on any QP of the
- * ucontext, to have the doorbell page emptied.
+ * Post send work requests of a kernel consumer. From user space this is the kick: a call
+ * without work requests, on any QP of the ucontext, that takes all doorbells of its page.
  */
 int pavo_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		   const struct ib_send_wr **bad_wr)
@@ -242,7 +242,10 @@ int pavo_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	return 0;
 }
 
-/* From user space: the QP is in Error, and posted receives are to be flushed. */
+/*
+ * Post receive work requests of a kernel consumer. From user space this flushes the posted
+ * receives of a QP that is in Error.
+ */
 int pavo_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		   const struct ib_recv_wr **bad_wr)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * window.c - the life of windows, and their commands.
+ * fifo_window.c - the life of windows, and their commands.
  *
  * Called by verbs/window_methods.c in process context. Owns the table of windows. Packets and
  * workers find a window under RCU; close.c ends it.
@@ -22,7 +22,7 @@ static unsigned int max_windows = 16384;
 module_param(max_windows, uint, 0444);
 MODULE_PARM_DESC(max_windows, "windows of an adapter, up to 2^24 - 1 (16384)");
 
-/* Nodes that a window may know. */
+/* Nodes to which a window may have routes. */
 #define MOST_NODES 65536
 /* Pages of closed windows, not freed yet, up to which opening does not wait: 64 MiB. */
 #define MOST_CLOSING (SZ_64M >> PAGE_SHIFT)
@@ -62,15 +62,15 @@ void pavo_windows_destroy(struct pavo_windows *windows)
 
 /* ---------------------------------------------------------------- commands */
 
-/* 0 and all ones ask for no event; any number above INT_MAX counts as all ones. */
-static u32 threshold_of(u32 n)
+/* Clamp a threshold. 0 and all ones mean no event; any number above INT_MAX counts as all ones. */
+static u32 clamp_threshold(u32 n)
 {
 	return n > INT_MAX ? 0 : n;
 }
 
 static void set_threshold(struct pavo_fifo *fifo, u32 n)
 {
-	atomic_set(&fifo->threshold, threshold_of(n));
+	atomic_set(&fifo->threshold, clamp_threshold(n));
 	/* Pairs with the barriers of pavo_fifo_notify() and pavo_window_arrived(). */
 	smp_mb();
 }
@@ -80,43 +80,44 @@ static void set_recv_threshold(struct pavo_fifo_window *window, u32 n,
 			       bool early)
 {
 	set_threshold(&window->recv, early ? 0 : n);
-	pavo_event_early(window, early ? threshold_of(n) : 0);
+	pavo_event_early(window, early ? clamp_threshold(n) : 0);
 }
 
-static bool carry_out(struct pavo_fifo_window *window, u64 command)
+/* Return: 0; -EINVAL: the command or its argument is invalid. Lock held. */
+static int carry_out_command(struct pavo_fifo_window *window, u64 command)
 {
 	u32 op = command >> PAVO_WCMD_OP_SHIFT, arg = (u32)command;
 	struct pavo_fifo *send = &window->send, *recv = &window->recv;
 
 	if (command != ((u64)op << PAVO_WCMD_OP_SHIFT | arg))
-		return false;
-	/* A handler that becomes ready after the end still has to be told of the end. */
+		return -EINVAL;
+	/* A handler that becomes ready after the end still has to be notified of the end. */
 	if (window->closed && op != PAVO_WCMD_HANDLER_READY)
-		return true;
+		return 0;
 	switch (op) {
 	case PAVO_WCMD_START_TRANSMIT:
 		if (!arg || arg > send->mask + 1 - send->avail)
-			return false;
+			return -EINVAL;
 		send->avail += arg;
 		set_bit(window->id, window->dev->windows.active);
-		return true;
+		return 0;
 	case PAVO_WCMD_RETURN_SLOTS:
 		if (arg > recv->mask + 1 - recv->avail)
-			return false;
+			return -EINVAL;
 		recv->avail += arg;
-		return true;
+		return 0;
 	case PAVO_WCMD_RECV_THRESHOLD:
 	case PAVO_WCMD_RECV_THRESHOLD_EARLY:
 		set_recv_threshold(window, arg,
 				   op == PAVO_WCMD_RECV_THRESHOLD_EARLY);
-		return true;
+		return 0;
 	case PAVO_WCMD_SEND_THRESHOLD:
 		set_threshold(send, arg);
-		return true;
+		return 0;
 	case PAVO_WCMD_HANDLER_READY:
 		return pavo_event_ready(window, arg);
 	default:
-		return false;
+		return -EINVAL;
 	}
 }
 
@@ -132,15 +133,15 @@ void pavo_window_commands(struct pavo_fifo_window *window)
 		at = producer;
 	}
 	for (; at != producer; at++)
-		if (!carry_out(window,
-			       READ_ONCE(page->ring[at % PAVO_WCMD_RING])))
+		if (carry_out_command(
+			    window, READ_ONCE(page->ring[at % PAVO_WCMD_RING])))
 			pavo_count(window->dev, window_bad_commands);
 	WRITE_ONCE(window->consumer, at);
 	/* Pairs with the process's acquire: it may use the entries again. */
 	smp_store_release(&page->consumer, at);
 }
 
-/* Carry out new commands. Return: has the window something to send? */
+/* Carry out new commands. Return: true: the window has something to send. */
 static bool take_commands(struct pavo_fifo_window *window)
 {
 	bool ready;
@@ -166,7 +167,7 @@ static bool has_commands(const struct pavo_fifo_window *window)
 	return READ_ONCE(page->producer) != READ_ONCE(window->consumer);
 }
 
-bool pavo_windows_look(struct pavo_dev *dev, struct pavo_worker *worker)
+bool pavo_windows_poll(struct pavo_dev *dev, struct pavo_worker *worker)
 {
 	bool found = false, ready = false;
 	struct pavo_fifo_window *window;
@@ -186,20 +187,21 @@ bool pavo_windows_look(struct pavo_dev *dev, struct pavo_worker *worker)
 
 /* ------------------------------------------------------------------ opening */
 
-static bool valid_frames(u32 n)
+static bool is_valid_fifo_size(u32 n)
 {
 	return is_power_of_2(n) && n >= PAVO_FIFO_LEAST && n <= PAVO_FIFO_MOST;
 }
 
 static bool are_window_args_valid(const struct pavo_window_args *args)
 {
-	return valid_frames(args->send_frames) &&
-	       valid_frames(args->recv_frames) && args->nodes &&
+	return is_valid_fifo_size(args->send_frames) &&
+	       is_valid_fifo_size(args->recv_frames) && args->nodes &&
 	       args->nodes <= MOST_NODES && !(args->flags & ~PAVO_WINDOW_FLAGS);
 }
 
-/* Bytes of payload with which a packet fits the interface, also over IPv6. */
-static u32 payload_for(struct pavo_dev *dev, enum pavo_window_op op, u32 most)
+/* Most bytes of payload with which a packet fits the interface's MTU, also over IPv6. */
+static u32 find_max_payload(struct pavo_dev *dev, enum pavo_window_op op,
+			    u32 most)
 {
 	const unsigned int headers = sizeof(struct ipv6hdr) +
 				     sizeof(struct udphdr) +
@@ -243,7 +245,7 @@ static void free_fifo(struct pavo_fifo *fifo)
 }
 
 /* Charge the FIFOs to the process as locked memory: they are never swapped. */
-static int count_memory(struct pavo_fifo_window *window)
+static int charge_fifos(struct pavo_fifo_window *window)
 {
 	unsigned long pages = (window->send.mask + window->recv.mask + 2ul) *
 				      PAVO_FRAME_SIZE >>
@@ -282,10 +284,10 @@ static int open_memory(struct pavo_fifo_window *window,
 	if (!window->commands)
 		return -ENOMEM;
 	pavo_mmap_hold(window->commands);
-	return count_memory(window);
+	return charge_fifos(window);
 }
 
-void pavo_window_leave(struct pavo_fifo_window *window)
+void pavo_window_detach(struct pavo_fifo_window *window)
 {
 	pavo_mmap_destroy(window->send.area);
 	pavo_mmap_destroy(window->recv.area);
@@ -352,23 +354,23 @@ struct pavo_fifo_window *pavo_window_open(struct pavo_dev *dev,
 	window->node = args->node;
 	window->flags = args->flags;
 	window->sgid_index = args->sgid_index;
-	window->max_payload =
-		payload_for(dev, PAVO_OP_WINDOW_MESSAGE, PAVO_FRAME_PAYLOAD);
+	window->max_payload = find_max_payload(dev, PAVO_OP_WINDOW_MESSAGE,
+					       PAVO_FRAME_PAYLOAD);
 	window->rdma_payload =
-		payload_for(dev, PAVO_OP_WINDOW_DATA, MOST_RDMA_PAYLOAD);
+		find_max_payload(dev, PAVO_OP_WINDOW_DATA, MOST_RDMA_PAYLOAD);
 	INIT_LIST_HEAD(&window->rcxts);
 	INIT_LIST_HEAD(&window->owned);
 	spin_lock_init(&window->lock);
 	pavo_events_init(&window->events);
 	mutex_init(&window->mutex);
-	/* A packet must hold a piece that is cut at a multiple of PAVO_PIECE_ALIGN. */
+	/* A packet must hold a piece whose length is a multiple of PAVO_PIECE_ALIGN. */
 	err = window->rdma_payload < 2 * PAVO_PIECE_ALIGN ? -EMSGSIZE : 0;
 	if (!err)
 		err = open_memory(window, uctx, args, resp);
 	if (!err)
 		err = publish_window(window);
 	if (err) {
-		pavo_window_leave(window);
+		pavo_window_detach(window);
 		pavo_window_free(window);
 		return ERR_PTR(err);
 	}
@@ -381,31 +383,31 @@ struct pavo_fifo_window *pavo_window_open(struct pavo_dev *dev,
 	return window;
 }
 
-/* ----------------------------------------------------------------- looking */
+/* ------------------------------------------------------------ introspection */
 
-/* Number of the rCxt that is queued at @at; 0: the list ends there. Lock held. */
-static u32 id_of(const struct pavo_fifo_window *window,
-		 const struct list_head *at)
+/* The id of the rCxt that is queued at @at; 0: the list ends there. Lock held. */
+static u32 queued_rcxt_id(const struct pavo_fifo_window *window,
+			  const struct list_head *at)
 {
 	if (at == &window->rcxts)
 		return 0;
 	return list_entry(at, struct pavo_rcxt, queued)->op.id;
 }
 
-static u32 state_of(const struct pavo_fifo_window *window)
+static u32 lmt_state(const struct pavo_fifo_window *window)
 {
 	if (window->closed)
 		return 3;
 	return window->dead ? 2 : 1;
 }
 
-/* The offset by which a process maps the FIFO. */
-static u64 offset_of(const struct pavo_fifo *fifo)
+/* The offset with which a process maps the FIFO. */
+static u64 fifo_mmap_offset(const struct pavo_fifo *fifo)
 {
 	return rdma_user_mmap_get_offset(&fifo->area->entry);
 }
 
-static u32 events_of(const struct pavo_fifo_window *window)
+static u32 lmt_events(const struct pavo_fifo_window *window)
 {
 	return (window->recv.event ? PAVO_LMT_RECV_EVENT : 0) |
 	       (window->send.event ? PAVO_LMT_SEND_EVENT : 0);
@@ -417,7 +419,7 @@ void pavo_window_lmt(struct pavo_fifo_window *window, struct pavo_lmt *lmt)
 
 	spin_lock_bh(&window->lock);
 	*lmt = (struct pavo_lmt){
-		.state = state_of(window),
+		.state = lmt_state(window),
 		.window = window->id,
 		.job = pavo_job_id(window->job),
 		.recv_frames = recv->mask + 1,
@@ -430,8 +432,8 @@ void pavo_window_lmt(struct pavo_fifo_window *window, struct pavo_lmt *lmt)
 		.send_threshold = atomic_read(&send->threshold),
 		.quantum = pavo_window_quantum(),
 		.rcxts = window->nrcxts,
-		.rcxt_head = id_of(window, window->rcxts.next),
-		.rcxt_tail = id_of(window, window->rcxts.prev),
+		.rcxt_head = queued_rcxt_id(window, window->rcxts.next),
+		.rcxt_tail = queued_rcxt_id(window, window->rcxts.prev),
 		.fatal_rcxt = window->fatal_rcxt,
 		.rcxts_owned = window->nowned,
 		.recoveries = pavo_windows_recoveries(window->dev),
@@ -439,10 +441,10 @@ void pavo_window_lmt(struct pavo_fifo_window *window, struct pavo_lmt *lmt)
 		.recv_early = window->early,
 		.quantum_left = READ_ONCE(window->quantum_left),
 		.node = window->node,
-		.events = events_of(window),
+		.events = lmt_events(window),
 		.key = window->key,
-		.recv_offset = offset_of(recv),
-		.send_offset = offset_of(send),
+		.recv_offset = fifo_mmap_offset(recv),
+		.send_offset = fifo_mmap_offset(send),
 	};
 	pavo_events_lmt(window, lmt);
 	spin_unlock_bh(&window->lock);

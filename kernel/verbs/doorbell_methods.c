@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * worker.c - doorbell workers: threads of processes that take doorbells without a kick, and
+ * doorbell_methods.c - doorbell workers: threads of processes that take doorbells without a kick, and
  * the methods by which a process gives its adapter such a thread, and kicks.
  *
  * A worker is in a call of its process, so the scheduler charges its time to the process, and
- * a signal ends it like any thread. It is bounded by the idle limit, and gives its CPU to any
+ * a signal ends it like any thread. It is bounded by the idle limit, and yields its CPU to any
  * other task that waits for it. rings/worker.h has the flags that it shares with the process.
  *
- * rdma core waits for the calls of processes before it tells a driver that an adapter is being
- * removed, and a worker's call does not end by itself. A client of rdma core is told before that:
- * rdma core removes the clients of a device in the order last come, first gone, and this module
- * comes after ib_uverbs, which it needs.
+ * rdma core waits for the calls of processes before it notifies a driver that an adapter is
+ * being removed, and a worker's call does not end by itself. A client of rdma core is notified
+ * before that: rdma core removes the clients of a device in the reverse order of their
+ * registration, and this module registers after ib_uverbs, on which it depends.
  */
 #include <linux/ktime.h>
 #include <linux/minmax.h>
@@ -32,40 +32,40 @@
 static unsigned int poll_idle_max = USEC_PER_SEC;
 module_param(poll_idle_max, uint, 0644);
 MODULE_PARM_DESC(poll_idle_max,
-		 "us that a doorbell worker may look in vain (1000000)");
+		 "longest idle busy-poll of a doorbell worker, us (1000000)");
 
 /* Workers of all contexts. The lock also protects changes of pavo_dev.leaving. */
 static LIST_HEAD(workers);
 static DEFINE_SPINLOCK(workers_lock);
 
 /* us without doorbells until @worker sleeps; 0: it ends. */
-static u32 idle_limit(const struct pavo_worker *worker)
+static u32 worker_idle_limit(const struct pavo_worker *worker)
 {
 	return min(READ_ONCE(worker->idle), READ_ONCE(poll_idle_max));
 }
 
-static bool must_end(const struct pavo_dev *dev,
-		     const struct pavo_worker *worker)
+static bool must_worker_end(const struct pavo_dev *dev,
+			    const struct pavo_worker *worker)
 {
-	return !idle_limit(worker) || READ_ONCE(dev->leaving) ||
+	return !worker_idle_limit(worker) || READ_ONCE(dev->leaving) ||
 	       signal_pending(current);
 }
 
-/* Take doorbells and commands. Return: were there any? */
+/* Take doorbells and commands. Return: true: there were any. */
 static bool poll_ucontext(struct pavo_dev *dev, struct pavo_ucontext *uctx)
 {
 	bool found = pavo_requester_has_doorbells(uctx);
 
 	if (found)
 		pavo_requester_drain(dev, uctx);
-	return pavo_windows_look(dev, &uctx->worker) || found;
+	return pavo_windows_poll(dev, &uctx->worker) || found;
 }
 
 /*
- * Let other tasks have the CPU. A task that waits for it may be the one that is to ring. A worker
- * may be awake for days, so all kinds of RCU are told that it passed by.
+ * Yield the CPU. A task that waits for it may be the one that is to ring. A worker may be awake
+ * for days, so it reports a quiescent state to all kinds of RCU.
  */
-static void give_way(void)
+static void yield_cpu(void)
 {
 	if (single_task_running()) {
 		cond_resched_tasks_rcu_qs();
@@ -76,18 +76,19 @@ static void give_way(void)
 }
 
 /* Take doorbells until there were none for the idle limit, or the worker must end. */
-static void poll_pages(struct pavo_dev *dev, struct pavo_ucontext *uctx)
+static void poll_until_idle(struct pavo_dev *dev, struct pavo_ucontext *uctx)
 {
 	const struct pavo_worker *worker = &uctx->worker;
 	u64 last = ktime_get_ns(), now;
 
-	while (!must_end(dev, worker)) {
+	while (!must_worker_end(dev, worker)) {
 		now = ktime_get_ns();
 		if (poll_ucontext(dev, uctx))
 			last = now;
-		else if (now - last >= (u64)idle_limit(worker) * NSEC_PER_USEC)
+		else if (now - last >=
+			 (u64)worker_idle_limit(worker) * NSEC_PER_USEC)
 			return;
-		give_way();
+		yield_cpu();
 	}
 }
 
@@ -102,7 +103,7 @@ static void sleep_until_kick(struct pavo_dev *dev, struct pavo_ucontext *uctx)
 		wait_event_interruptible(worker->wait,
 					 READ_ONCE(worker->state) !=
 							 PAVO_WORKER_ASLEEP ||
-						 must_end(dev, worker));
+						 must_worker_end(dev, worker));
 	pavo_worker_set(worker, PAVO_WORKER_AWAKE);
 }
 
@@ -128,9 +129,9 @@ static void end_worker(struct pavo_worker *worker)
 	spin_unlock(&workers_lock);
 }
 
-/* Why the worker has ended: 0, or an error for the process. */
-static int reason_of_end(const struct pavo_dev *dev,
-			 const struct pavo_worker *worker)
+/* The reason why the worker has ended: 0, or an error for the process. */
+static int worker_end_reason(const struct pavo_dev *dev,
+			     const struct pavo_worker *worker)
 {
 	if (!READ_ONCE(worker->idle))
 		return 0;
@@ -148,15 +149,15 @@ static int run_worker(struct pavo_dev *dev, struct pavo_ucontext *uctx)
 	if (err)
 		return err;
 	pavo_worker_set(worker, PAVO_WORKER_AWAKE);
-	while (!must_end(dev, worker)) {
-		poll_pages(dev, uctx);
-		if (!must_end(dev, worker))
+	while (!must_worker_end(dev, worker)) {
+		poll_until_idle(dev, uctx);
+		if (!must_worker_end(dev, worker))
 			sleep_until_kick(dev, uctx);
 	}
 	pavo_worker_set(worker, PAVO_WORKER_NONE);
 	poll_ucontext(dev, uctx);
 	end_worker(worker);
-	return reason_of_end(dev, worker);
+	return worker_end_reason(dev, worker);
 }
 
 static int
@@ -252,15 +253,15 @@ const struct uapi_definition pavo_doorbells_defs[] = {
 	{},
 };
 
-static struct pavo_dev *dev_of_client(struct ib_device *ibdev)
+static struct pavo_dev *find_own_dev(struct ib_device *ibdev)
 {
 	return ibdev->ops.owner == THIS_MODULE ? to_pavo_dev(ibdev) : NULL;
 }
 
-/* An adapter comes, or has moved to another namespace. */
+/* An adapter was registered, or has moved to another namespace: allow workers. */
 static int add_device(struct ib_device *ibdev)
 {
-	struct pavo_dev *dev = dev_of_client(ibdev);
+	struct pavo_dev *dev = find_own_dev(ibdev);
 
 	if (!dev)
 		return -EOPNOTSUPP;
@@ -270,10 +271,10 @@ static int add_device(struct ib_device *ibdev)
 	return 0;
 }
 
-/* The device leaves: make its workers leave, and let none begin. */
+/* The device is being removed: end its workers, and allow no more. */
 static void remove_device(struct ib_device *ibdev, void *data)
 {
-	struct pavo_dev *dev = dev_of_client(ibdev);
+	struct pavo_dev *dev = find_own_dev(ibdev);
 	struct pavo_worker *worker;
 
 	spin_lock(&workers_lock);
