@@ -17,8 +17,8 @@
 struct pavo_dev;
 
 /*
- * Counters of the port, which rdma core tells all in one message of a page. More names do not fit:
- * counters of rooms with few users are those of the device, below.
+ * Counters of the port. rdma core puts them all into one netlink message of a page, or shows none:
+ * `make lint` sees to it that 20 more fit. Counters of few users are those of the device, below.
  * X(name): the enumerator is PAVO_CNT_name, the visible name is "name".
  */
 #define PAVO_COUNTERS(X)                                            \
@@ -38,7 +38,6 @@ struct pavo_dev;
 	X(tx_drop_congested) /* refused by the interface */         \
 	X(tx_drop_filtered) /* refused by a packet filter */        \
 	X(tx_drop_too_long) /* longer than the route takes */       \
-	X(tx_drop_node) /* the window has no route to it */         \
 	X(tx_drop_user_socket) /* a process sent to the port */     \
 	X(loss_timer_expired)                                       \
 	X(loss_timer_put_off) /* packet is in a queue here */       \
@@ -72,74 +71,79 @@ struct pavo_dev;
 	X(rx_drop_invalid_request) /* UC: sequence, length */       \
 	X(rx_drop_access) /* UC: memory may not be written */       \
 	X(rx_drop_no_memory) /* no copy for a group's QP */         \
-	X(rx_drop_window) /* no such window */                      \
-	X(rx_drop_window_key) /* of another job */                  \
-	X(rx_drop_fifo_full) /* the process consumes no frames */   \
-	X(rx_drop_rcxt) /* not the window's */                      \
-	X(rx_drop_rcxt_busy)                                        \
-	X(rx_drop_tid) /* of an attempt that is over */             \
-	X(rx_drop_rdma_again) /* this fragment was here */          \
-	X(rx_drop_rdma_far) /* overtook too many */                 \
-	X(rx_drop_rdma_length) /* more than announced */            \
-	X(rx_drop_rdma_pvo) /* memory that may not be touched */    \
-	X(rx_drop_rdma_invalid) /* unknown flag or status */        \
-	X(rx_frames) /* packets that became frames */               \
-	X(tx_frames) /* and frames that became packets */           \
-	X(tx_rdma_packets) /* data between windows */               \
-	X(rx_rdma_packets)                                          \
-	X(rdma_done) /* all of an operation came */                 \
-	X(rdma_repeats) /* attempts at complete operations */       \
-	X(window_bad_commands) /* in a command page */              \
-	X(window_events) /* of receiving, and deaths */             \
-	X(window_no_worker) /* all of them are at work */           \
-	X(window_manager) /* runs of the work manager */            \
 	X(rx_nak_sent_invalid_request)                              \
 	X(rx_nak_sent_remote_access)                                \
 	X(rx_nak_sent_remote_operational)                           \
-	X(db_ring_index) /* producer index beyond ring */           \
-	X(db_bad_qpn) /* no such QP */                              \
-	X(db_foreign_qp) /* QP of another ucontext */               \
-	X(db_bad_state) /* QP before RTS */                         \
-	X(db_overflow) /* more doorbells than WQEs */               \
 	X(wqe_errors) /* send WQEs refused */                       \
 	X(rq_index_errors) /* RQ producer index absurd */           \
-	X(cq_overruns)                                              \
 	X(odp_faults) /* requests to bring pages in */              \
 	X(odp_fault_errors) /* faults that failed */                \
 	X(odp_invalidations) /* pages taken back by the kernel */   \
-	X(rkm_walks) /* over the keys in use */                     \
-	X(rkm_requests) /* keys that walks looked for */            \
-	X(rkm_qps) /* QPs looked at */                              \
-	X(rkm_pd_fail) /* of another protection domain */           \
-	X(rkm_keys) /* slots compared with a key */                 \
-	X(rkm_matches) /* operations ended */                       \
-	X(rkm_stalls) /* copies waited for */                       \
-	X(rkm_walk_ns)                                              \
-	X(cq_index_errors) /* CQ consumer index absurd */           \
 	X(qp_errors) /* QPs moved to Error */                       \
 	X(sq_errors) /* send queues of UC and UD moved to SQE */
 
-/* Counters of the device: /sys/class/infiniband/ADAPTER/hw_counters. */
-#define PAVO_DEVICE_COUNTERS(X)                                 \
-	X(direct_sent) /* ranges that work requests took */     \
-	X(direct_copied) /* bytes between packets and ranges */ \
-	X(direct_refused) /* not the turn, or too many bytes */ \
-	X(direct_busy) /* turns that a device or driver held */ \
-	X(direct_waits) /* for a buffer of the pool */          \
-	X(direct_bounced) /* did without a buffer */            \
-	X(device_pages) /* of PCI devices, in regions */        \
+/*
+ * Counters of the device, /sys/class/infiniband/ADAPTER/hw_counters: of doorbells and CQs,
+ * windows, the remote key manager, direct windows, and memory of PCI devices. A QP counts them in
+ * its adapter's.
+ */
+#define PAVO_DEVICE_COUNTERS(X)                                   \
+	X(db_ring_index) /* producer index beyond ring */         \
+	X(db_bad_qpn) /* no such QP */                            \
+	X(db_foreign_qp) /* QP of another ucontext */             \
+	X(db_bad_state) /* QP before RTS */                       \
+	X(db_overflow) /* more doorbells than WQEs */             \
+	X(cq_overruns)                                            \
+	X(cq_index_errors) /* CQ consumer index absurd */         \
+	X(tx_drop_node) /* the window has no route to it */       \
+	X(rx_drop_window) /* no such window */                    \
+	X(rx_drop_window_key) /* of another job */                \
+	X(rx_drop_fifo_full) /* the process consumes no frames */ \
+	X(rx_drop_rcxt) /* not the window's */                    \
+	X(rx_drop_rcxt_busy)                                      \
+	X(rx_drop_tid) /* of an attempt that is over */           \
+	X(rx_drop_rdma_again) /* this fragment was here */        \
+	X(rx_drop_rdma_far) /* overtook too many */               \
+	X(rx_drop_rdma_length) /* more than announced */          \
+	X(rx_drop_rdma_pvo) /* memory that may not be touched */  \
+	X(rx_drop_rdma_invalid) /* unknown flag or status */      \
+	X(rx_frames) /* packets that became frames */             \
+	X(tx_frames) /* and frames that became packets */         \
+	X(tx_rdma_packets) /* data between windows */             \
+	X(rx_rdma_packets)                                        \
+	X(rdma_done) /* all of an operation came */               \
+	X(rdma_repeats) /* attempts at complete operations */     \
+	X(window_bad_commands) /* in a command page */            \
+	X(window_events) /* of receiving, and deaths */           \
+	X(window_no_worker) /* all of them are at work */         \
+	X(window_manager) /* runs of the work manager */          \
+	X(rkm_walks) /* over the keys in use */                   \
+	X(rkm_requests) /* keys that walks looked for */          \
+	X(rkm_qps) /* QPs looked at */                            \
+	X(rkm_pd_fail) /* of another protection domain */         \
+	X(rkm_keys) /* slots compared with a key */               \
+	X(rkm_matches) /* operations ended */                     \
+	X(rkm_stalls) /* copies waited for */                     \
+	X(rkm_walk_ns)                                            \
+	X(direct_sent) /* ranges that work requests took */       \
+	X(direct_copied) /* bytes between packets and ranges */   \
+	X(direct_refused) /* not the turn, or too many bytes */   \
+	X(direct_busy) /* turns that a device or driver held */   \
+	X(direct_waits) /* for a buffer of the pool */            \
+	X(direct_bounced) /* did without a buffer */              \
+	X(device_pages) /* of PCI devices, in regions */          \
 	X(device_atomics) /* refused: the word is in one */
 
 enum pavo_counter {
 #define PAVO_CNT_ENUM(name) PAVO_CNT_##name,
 	PAVO_COUNTERS(PAVO_CNT_ENUM)
+	/* so many has the port; the first of the device has the same value */
+	PAVO_CNT_OF_PORT,
+	PAVO_CNT_LAST_OF_PORT = PAVO_CNT_OF_PORT - 1,
 	PAVO_DEVICE_COUNTERS(PAVO_CNT_ENUM)
 #undef PAVO_CNT_ENUM
-		PAVO_CNT_COUNT,
+	PAVO_CNT_COUNT,
 };
-
-/* The first of the device; so many counters has the port. */
-#define PAVO_CNT_OF_PORT PAVO_CNT_direct_sent
 
 struct pavo_pcpu_stats {
 	u64 counter[PAVO_CNT_COUNT];

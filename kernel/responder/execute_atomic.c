@@ -56,7 +56,7 @@ static enum pavo_status status_of(struct pavo_qp *qp, int err)
 	case -EINVAL:
 		return PAVO_ST_INVALID;
 	case -EOPNOTSUPP:
-		pavo_count(qp, device_atomics);
+		pavo_count(qp->dev, device_atomics);
 		return PAVO_ST_ACCESS;
 	default:
 		return PAVO_ST_FAILED;

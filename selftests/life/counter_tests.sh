@@ -7,12 +7,6 @@
 # mean.
 # shellcheck disable=SC2154,SC2317  # set and called elsewhere
 
-# port_counter DEVICE NAME: of the adapter with all its queue pairs, in $value
-port_counter()
-{
-	read -r value <"/sys/class/infiniband/$1/ports/1/hw_counters/$2"
-}
-
 # The output of `rdma statistic` for la, in $counters by name
 shown()
 {
@@ -102,10 +96,10 @@ counted_by_hand()
 	bound 0 tx_packets && [ "$value" -gt "$before" ]
 	refused rdma statistic qp bind link la/1 lqpn "$qp"
 	refused rdma statistic qp bind link la/1 lqpn 16777214
-	port_counter la tx_packets && before=$value
+	counter_of la tx_packets && before=$value
 	rdma statistic qp unbind link la/1 cntn "$number" lqpn "$qp"
 	none_bound
-	port_counter la tx_packets && [ "$value" -ge "$before" ]
+	counter_of la tx_packets && [ "$value" -ge "$before" ]
 	goes_on
 	stop_traffic
 }
@@ -114,12 +108,12 @@ counted_by_hand()
 all_arrived()
 {
 	local value tx_a tx_b
-	port_counter la tx_packets && tx_a=$value
-	port_counter lb tx_packets && tx_b=$value
+	counter_of la tx_packets && tx_a=$value
+	counter_of lb tx_packets && tx_b=$value
 	((tx_a > sent_a + 100)) &&
-		port_counter lb rx_packets &&
+		counter_of lb rx_packets &&
 		((tx_a - sent_a == value - came_b)) &&
-		port_counter la rx_packets &&
+		counter_of la rx_packets &&
 		((tx_b - sent_b == value - came_a))
 }
 
@@ -129,10 +123,10 @@ counted_by_rule()
 	local value sent_a sent_b came_a came_b rule
 	add_pair
 	for rule in type pid type,pid; do
-		port_counter la tx_packets && sent_a=$value
-		port_counter la rx_packets && came_a=$value
-		port_counter lb tx_packets && sent_b=$value
-		port_counter lb rx_packets && came_b=$value
+		counter_of la tx_packets && sent_a=$value
+		counter_of la rx_packets && came_a=$value
+		counter_of lb tx_packets && sent_b=$value
+		counter_of lb rx_packets && came_b=$value
 		rdma statistic qp set link la/1 auto $rule on
 		start_traffic
 		goes_on
@@ -168,15 +162,15 @@ forbidden()
 	add_pair
 	start_traffic
 	goes_on
-	port_counter la tx_drop_filtered && [ "$value" = 0 ]
+	counter_of la tx_drop_filtered && [ "$value" = 0 ]
 	nft 'table inet pavo_test { chain out { type filter hook output priority 0;
 		oifname va udp dport 4791 drop; }; }'
 	soon counted la tx_drop_filtered
 	nft delete table inet pavo_test
-	port_counter la tx_drop_filtered && before=$value
+	counter_of la tx_drop_filtered && before=$value
 	goes_on
 	stop_traffic
-	port_counter la tx_drop_filtered && [ "$value" -ge "$before" ]
+	counter_of la tx_drop_filtered && [ "$value" -ge "$before" ]
 	! counted lb tx_drop_filtered
 }
 

@@ -24,7 +24,7 @@ number=0 failed=0
 count()
 {
 	local value
-	read -r value <"/sys/class/infiniband/$1/ports/1/hw_counters/$2"
+	counter_of "$1" "$2"
 	echo "$value"
 }
 

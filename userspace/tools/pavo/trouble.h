@@ -21,7 +21,7 @@ struct Meaning {
 	std::string_view advice; /* empty only if severity is none */
 };
 
-/** Of a counter of `rdma statistic`; trouble for drops that are unknown here. */
+/** Of a counter of the port or the device; trouble for drops that are unknown here. */
 Meaning meaning_of(std::string_view counter);
 
 } // namespace pavo
