@@ -31,7 +31,7 @@ struct pavo_dev;
 	X(tx_naks)                                                  \
 	X(rx_naks)                                                  \
 	X(tx_rnr_naks)                                              \
-	X(rx_rnr_naks)                                              \
+	X(rnr_nak_retry_err)                                        \
 	X(tx_retransmits) /* packets sent again */                  \
 	X(tx_drop_no_memory)                                        \
 	X(tx_drop_no_route)                                         \
@@ -39,20 +39,20 @@ struct pavo_dev;
 	X(tx_drop_filtered) /* refused by a packet filter */        \
 	X(tx_drop_too_long) /* longer than the route takes */       \
 	X(tx_drop_user_socket) /* a process sent to the port */     \
-	X(loss_timer_expired)                                       \
+	X(local_ack_timeout_err)                                    \
 	X(loss_timer_put_off) /* packet is in a queue here */       \
 	X(rnr_timer_expired)                                        \
-	X(retry_exceeded)                                           \
-	X(rnr_retry_exceeded)                                       \
-	X(rx_duplicate_requests)                                    \
-	X(rx_out_of_sequence) /* gap seen by the responder */       \
-	X(rx_implied_nak) /* read response lost */                  \
+	X(req_transport_retries_exceeded)                           \
+	X(req_rnr_retries_exceeded)                                 \
+	X(duplicate_request)                                        \
+	X(out_of_sequence) /* gap seen by the responder */          \
+	X(implied_nak_seq_err) /* read response lost */             \
 	X(rx_drop_short) /* ends inside its headers */              \
 	X(rx_drop_too_long) /* payload beyond the path MTU */       \
 	X(rx_drop_version)                                          \
 	X(rx_drop_opcode) /* unknown opcode */                      \
 	X(rx_drop_surplus) /* payload, but opcode has none */       \
-	X(rx_drop_icrc)                                             \
+	X(rx_icrc_encapsulated)                                     \
 	X(rx_drop_qpn) /* no such QP */                             \
 	X(rx_drop_service) /* not the QP's service type */          \
 	X(rx_drop_state) /* QP not ready to receive */              \
@@ -66,13 +66,13 @@ struct pavo_dev;
 	X(rx_drop_out_of_sequence) /* behind a gap already NAKed */ \
 	X(rx_drop_duplicate_read) /* too old to be replayed */      \
 	X(rx_drop_backlog) /* QP busy and backlog full */           \
-	X(rx_drop_no_recv_wqe) /* UC, UD: nothing posted */         \
+	X(out_of_buffer) /* UC, UD: nothing posted */               \
 	X(rx_drop_recv_length) /* UC, UD: the receive is shorter */ \
 	X(rx_drop_invalid_request) /* UC: sequence, length */       \
 	X(rx_drop_access) /* UC: memory may not be written */       \
 	X(rx_drop_no_memory) /* no copy for a group's QP */         \
 	X(rx_nak_sent_invalid_request)                              \
-	X(rx_nak_sent_remote_access)                                \
+	X(resp_remote_access_errors)                                \
 	X(rx_nak_sent_remote_operational)                           \
 	X(wqe_errors) /* send WQEs refused */                       \
 	X(rq_index_errors) /* RQ producer index absurd */           \

@@ -52,7 +52,7 @@ static void go_back(struct pavo_qp *qp)
 		return;
 	}
 	if (!pavo_timer_retry(&req->timer, ktime_get_ns())) {
-		pavo_count(qp, retry_exceeded);
+		pavo_count(qp, req_transport_retries_exceeded);
 		pavo_complete_fatal(qp, req->upsn, PAVO_ST_RETRY);
 		return;
 	}
@@ -87,7 +87,7 @@ static bool acknowledge_psn(struct pavo_qp *qp, u32 rpsn)
 		release_until(qp, until);
 		return true;
 	case PAVO_ACK_READ_LOST:
-		pavo_count(qp, rx_implied_nak);
+		pavo_count(qp, implied_nak_seq_err);
 		release_until(qp, until);
 		go_back(qp);
 		return false;
@@ -101,12 +101,12 @@ static void take_rnr_nak(struct pavo_qp *qp, u8 code)
 {
 	struct pavo_requester *req = &qp->req;
 
-	pavo_count(qp, rx_rnr_naks);
+	pavo_count(qp, rnr_nak_retry_err);
 	/* The peer may have refused more than one packet: wait once. */
 	if (req->timer.rnr)
 		return;
 	if (!pavo_timer_rnr(&req->timer, ktime_get_ns(), pavo_rnr_ns(code))) {
-		pavo_count(qp, rnr_retry_exceeded);
+		pavo_count(qp, req_rnr_retries_exceeded);
 		pavo_complete_fatal(qp, req->upsn, PAVO_ST_RNR_RETRY);
 		return;
 	}
@@ -313,7 +313,7 @@ static enum pavo_status handle_response(struct pavo_qp *qp, struct pavo_rx *rx)
 		release_until(qp, until);
 		return take_response(qp, rx);
 	case PAVO_ACK_READ_LOST:
-		pavo_count(qp, rx_implied_nak);
+		pavo_count(qp, implied_nak_seq_err);
 		release_until(qp, until);
 		go_back(qp);
 		break;
@@ -366,7 +366,7 @@ void pavo_requester_timeout(struct pavo_qp *qp)
 		pavo_count(qp, loss_timer_put_off);
 		return;
 	}
-	pavo_count(qp, loss_timer_expired);
+	pavo_count(qp, local_ack_timeout_err);
 	pavo_gso_backoff_lost(&req->side.backoff, pavo_same_host(qp));
 	req->went_back = false;
 	go_back(qp);

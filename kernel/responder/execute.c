@@ -102,7 +102,7 @@ static void refuse_request(struct pavo_qp *qp, const struct pavo_pkt *pkt,
 	if (nak == PAVO_NAK_INV_REQ) {
 		pavo_count(qp, rx_nak_sent_invalid_request);
 	} else if (nak == PAVO_NAK_REM_ACCESS) {
-		pavo_count(qp, rx_nak_sent_remote_access);
+		pavo_count(qp, resp_remote_access_errors);
 		event = IB_EVENT_QP_ACCESS_ERR;
 	} else {
 		pavo_count(qp, rx_nak_sent_remote_operational);
@@ -120,7 +120,7 @@ static void report_gap(struct pavo_qp *qp)
 		pavo_count(qp, rx_drop_out_of_sequence);
 		return;
 	}
-	pavo_count(qp, rx_out_of_sequence);
+	pavo_count(qp, out_of_sequence);
 	resp->nak_sent = true;
 	pavo_respond_ack(qp, resp->epsn, PAVO_NAK_PSN_SEQ);
 }
@@ -188,7 +188,7 @@ static void answer_duplicate(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
 	struct pavo_resource *res;
 
-	pavo_count(qp, rx_duplicate_requests);
+	pavo_count(qp, duplicate_request);
 	pavo_gso_backoff_lost(&qp->resp.side.backoff, pavo_same_host(qp));
 	switch (pkt->info->kind) {
 	case PAVO_KIND_READ:

@@ -63,8 +63,8 @@ status_advises()
 	smoke --only rnr.late_send
 	json=$("$pavo" status --json)
 	value "$json"
-	[[ $value == *rx_rnr_naks*"posts receives too late"* ]]
-	[[ $("$pavo" status) == *"worth knowing"*rx_rnr_naks*"too late"* ]]
+	[[ $value == *rnr_nak_retry_err*"posts receives too late"* ]]
+	[[ $("$pavo" status) == *"worth knowing"*rnr_nak_retry_err*"too late"* ]]
 }
 
 top_counts()

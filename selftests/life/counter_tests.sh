@@ -91,7 +91,7 @@ counted_by_hand()
 	bound 0 tx_packets && before=$value
 	[ "$before" -gt 0 ]
 	bound 0 rx_packets && [ "$value" -gt 0 ]
-	bound 0 rx_drop_icrc && [ "$value" = 0 ]
+	bound 0 rx_icrc_encapsulated && [ "$value" = 0 ]
 	goes_on
 	bound 0 tx_packets && [ "$value" -gt "$before" ]
 	refused rdma statistic qp bind link la/1 lqpn "$qp"

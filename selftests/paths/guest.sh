@@ -126,7 +126,7 @@ path()
 	if [ "$kind" = lossy ]; then
 		[[ $(counted) != "$before" ]] || bad=1
 	else
-		judge "$kind" && none rx_drop_icrc rx_drop_short loss_timer_expired ||
+		judge "$kind" && none rx_icrc_encapsulated rx_drop_short local_ack_timeout_err ||
 			bad=1
 	fi
 	[ -z "${after:-}" ] || $after || bad=1

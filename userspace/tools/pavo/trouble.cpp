@@ -42,7 +42,7 @@ constexpr std::string_view NORMAL[] = {
 constexpr std::array ENTRIES = {
 	Entry{"tx_rnr_naks",
 	      {note, "an application here posts receives too late"}},
-	Entry{"rx_rnr_naks",
+	Entry{"rnr_nak_retry_err",
 	      {note, "an application at the other end posts receives "
 		     "too late"}},
 	Entry{"tx_retransmits",
@@ -70,7 +70,7 @@ constexpr std::array ENTRIES = {
 	      {trouble, "a process of this machine sends to UDP port 4791, "
 			"which belongs to RDMA: the kernel log names its "
 			"user (docs/security.md)"}},
-	Entry{"loss_timer_expired",
+	Entry{"local_ack_timeout_err",
 	      {note, "answers did not come in time: lost, or the "
 		     "timeout of the queue pair is short for this "
 		     "network"}},
@@ -78,20 +78,20 @@ constexpr std::array ENTRIES = {
 	      {note, "packets wait in queues of this machine for longer than "
 		     "the timeout of their queue pair: the interface is too"
 		     " slow for them (tc -s qdisc), or the timeout too short"}},
-	Entry{"retry_exceeded",
+	Entry{"req_transport_retries_exceeded",
 	      {trouble, "connections were given up: the other end is gone"
 			" or cannot be reached"}},
-	Entry{"rnr_retry_exceeded",
+	Entry{"req_rnr_retries_exceeded",
 	      {trouble, "connections were given up because the receiver "
 			"had posted no receive: see rnr_retry of its peer, "
 			"and why it posts late"}},
-	Entry{"rx_duplicate_requests",
+	Entry{"duplicate_request",
 	      {note, "peers repeated requests that were done: answers "
 		     "were lost, or their timeout is short"}},
-	Entry{"rx_out_of_sequence",
+	Entry{"out_of_sequence",
 	      {note, "requests were lost or overtook: look at the "
 		     "drops of both ends and of the switches"}},
-	Entry{"rx_implied_nak",
+	Entry{"implied_nak_seq_err",
 	      {note, "read responses were lost: look at the drops of "
 		     "both ends and of the switches"}},
 	Entry{"rx_drop_short",
@@ -111,7 +111,7 @@ constexpr std::array ENTRIES = {
 	Entry{"rx_drop_surplus",
 	      {trouble, "packets with data where none may be: the peer's "
 			"adapter is wrong, or a host forges packets"}},
-	Entry{"rx_drop_icrc",
+	Entry{"rx_icrc_encapsulated",
 	      {trouble, "packets arrive damaged: hardware, or something "
 			"on the way that rewrites them; or a process of this "
 			"machine took back what it was sending"}},
@@ -154,7 +154,7 @@ constexpr std::array ENTRIES = {
 	Entry{"rx_drop_backlog",
 	      {note, "a queue pair gets packets faster than it can "
 		     "take them: RC sends them again, others lose them"}},
-	Entry{"rx_drop_no_recv_wqe",
+	Entry{"out_of_buffer",
 	      {note, "datagrams or UC messages came for which no "
 		     "receive was posted: post more, or earlier"}},
 	Entry{"rx_drop_recv_length",
@@ -205,7 +205,7 @@ constexpr std::array ENTRIES = {
 	      {trouble,
 	       "a peer sent a request that the queue pair does not allow "
 	       "(access flags, message longer than the receive)"}},
-	Entry{"rx_nak_sent_remote_access",
+	Entry{"resp_remote_access_errors",
 	      {trouble, "a peer used a key, address or right it does not "
 			"have: its application is wrong"}},
 	Entry{"rx_nak_sent_remote_operational",
