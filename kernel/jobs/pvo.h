@@ -93,9 +93,9 @@ static inline u64 pavo_tce_real(u64 tce)
 }
 
 /**
- * pavo_pvo_translate - find the byte that @pvo names.
+ * pavo_pvo_translate - translate @pvo to a real address.
  * @tables: PAVO_TCE_TABLES of them
- * @job:    JOBID of the window that asks; not 0
+ * @job:    JOBID of the window; not 0
  * @pvo:    the PVO
  * @place:  set if the result is PAVO_PVO_OK
  *
@@ -106,12 +106,12 @@ enum pavo_pvo_result pavo_pvo_translate(const struct pavo_tce_table *tables,
 					struct pavo_pvo_place *place);
 
 /**
- * pavo_pvo_check - may a window of a job touch a range? Protection is per
- * page: bytes behind a buffer in its last page count as part of it.
+ * pavo_pvo_check - check that a window of a job may access a range. Protection is per page:
+ * bytes after a buffer in its last page count as part of it.
  * @tables: PAVO_TCE_TABLES of them
  * @job:    JOBID
  * @pvo:    PVO of the first byte
- * @length: bytes; 0 asks for the byte at @pvo
+ * @length: bytes; 0 checks the byte at @pvo
  */
 enum pavo_pvo_result pavo_pvo_check(const struct pavo_tce_table *tables,
 				    u32 job, u64 pvo, u64 length);

@@ -65,7 +65,7 @@ void pavo_tce_assign(unsigned int slot, u32 job);
 void pavo_tce_release(unsigned int slot);
 
 /**
- * pavo_tce_map - make entries for pages, of the largest size that all of them come in.
+ * pavo_tce_map - make entries for pages, of the largest page size that fits all of them.
  * @slot:   the job slot
  * @pages:  the pages
  * @npages: how many

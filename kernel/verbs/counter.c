@@ -65,8 +65,8 @@ static int bind_counter(struct rdma_counter *counter, PAVO_COUNTER_QP)
 }
 
 /*
- * Let @ibqp count in its adapter's counters again. A CPU may still be adding to the counters
- * that it leaves.
+ * Move @ibqp back to its adapter's counters. A CPU may still be adding to the counters that it
+ * leaves.
  */
 static int unbind_counter(PAVO_COUNTER_QP)
 {

@@ -31,28 +31,29 @@ static void remove_cq_user(struct pavo_cq *cq, struct list_head *node)
 void pavo_cqs_join(struct pavo_qp *qp)
 {
 	if (qp->send_cq)
-		join_list(qp->send_cq, &qp->send_cq->senders, &qp->of_send_cq);
+		add_cq_user(qp->send_cq, &qp->send_cq->senders,
+			    &qp->of_send_cq);
 	if (qp->recv_cq)
-		join_list(qp->recv_cq, &qp->recv_cq->receivers,
-			  &qp->of_recv_cq);
+		add_cq_user(qp->recv_cq, &qp->recv_cq->receivers,
+			    &qp->of_recv_cq);
 }
 
 void pavo_cqs_leave(struct pavo_qp *qp)
 {
 	if (qp->send_cq)
-		leave_list(qp->send_cq, &qp->of_send_cq);
+		remove_cq_user(qp->send_cq, &qp->of_send_cq);
 	if (qp->recv_cq)
-		leave_list(qp->recv_cq, &qp->of_recv_cq);
+		remove_cq_user(qp->recv_cq, &qp->of_recv_cq);
 }
 
 void pavo_cq_join_srq(struct pavo_srq *srq)
 {
-	join_list(srq->rq.cq, &srq->rq.cq->srqs, &srq->of_cq);
+	add_cq_user(srq->rq.cq, &srq->rq.cq->srqs, &srq->of_cq);
 }
 
 void pavo_cq_leave_srq(struct pavo_srq *srq)
 {
-	leave_list(srq->rq.cq, &srq->of_cq);
+	remove_cq_user(srq->rq.cq, &srq->of_cq);
 }
 
 /* Move the users of a CQ that has overrun to Error. There may be as many as queue pairs. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * doorbell_methods.c - doorbell workers: threads of processes that take doorbells without a kick, and
- * the methods by which a process gives its adapter such a thread, and kicks.
+ * doorbell_methods.c - doorbell workers: threads of processes that take doorbells without a
+ * kick, and the methods by which a process runs such a thread, and kicks.
  *
  * A worker is in a call of its process, so the scheduler charges its time to the process, and
  * a signal ends it like any thread. It is bounded by the idle limit, and yields its CPU to any

@@ -41,9 +41,8 @@ MODULE_PARM_DESC(quantum, "default DRR quantum of new adapters, packets (512)");
 
 static unsigned int send_credits;
 module_param_cb(send_credits, &credits_ops, &send_credits, 0644);
-MODULE_PARM_DESC(
-	send_credits,
-	"most unacknowledged packets of a new adapter; 0: no limit (0)");
+MODULE_PARM_DESC(send_credits,
+		 "unacknowledged packets of a new adapter; 0: no limit (0)");
 
 static unsigned int read_credits;
 module_param_cb(read_credits, &credits_ops, &read_credits, 0644);
@@ -106,9 +105,9 @@ DEVICE_ATTR_RW(quantum);
 
 static ssize_t show_limit(struct device *device, enum pavo_pool pool, char *buf)
 {
-	return sysfs_emit(
-		buf, "%u\n",
-		READ_ONCE(find_policy_dev(device)->drr.pool[pool].limit));
+	const struct pavo_dev *dev = find_policy_dev(device);
+
+	return sysfs_emit(buf, "%u\n", READ_ONCE(dev->drr.pool[pool].limit));
 }
 
 /* Credits beyond a lower limit are returned one by one; none is granted meanwhile. */

@@ -73,7 +73,7 @@ UVERBS_HANDLER(PAVO_METHOD_WINDOW_QUERY)(struct uverbs_attr_bundle *attrs)
 
 	pavo_window_lmt(uverbs_attr_get_obj(attrs, PAVO_ATTR_WINDOW_HANDLE),
 			&lmt);
-	/* As RDMA netlink does for keys of regions. noaudit: a query without the capability is normal. */
+	/* As RDMA netlink does for keys of regions. noaudit: any process may query. */
 	if (!ns_capable_noaudit(&init_user_ns, CAP_NET_ADMIN))
 		lmt.key = 0;
 	return uverbs_copy_to_struct_or_zero(attrs, PAVO_ATTR_WINDOW_LMT, &lmt,

@@ -26,7 +26,7 @@ static void mark_frame(struct pavo_fifo_window *window, u32 number,
 {
 	struct pavo_frame_hdr *hdr = pavo_frame(&window->send, number);
 
-	/* The process may use the FIFO slot again when it sees the state. */
+	/* The process may reuse the FIFO slot when it sees the state. */
 	smp_store_release(&hdr->state, state);
 	pavo_fifo_notify(&window->send);
 }
@@ -76,8 +76,8 @@ static int queue_rcxt(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt)
 }
 
 /*
- * Check the first and the last byte only: a buffer is mapped as a whole. Memory that a process
- * unmaps later is noticed when it is touched.
+ * Check the first and the last byte only: a buffer is mapped as a whole. If the process unmaps
+ * the memory after this, the access to it fails.
  */
 static bool is_mapped(const struct pavo_fifo_window *window, u64 pvo,
 		      u32 length)

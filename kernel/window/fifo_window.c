@@ -47,7 +47,7 @@ void pavo_windows_stop(struct pavo_windows *windows)
 {
 	cancel_delayed_work_sync(&windows->manager);
 	pavo_deferred_free_flush();
-	/* rdma core's workqueue frees the GIDs that routes gave back. */
+	/* rdma core's workqueue frees the GIDs that routes have released. */
 	flush_workqueue(ib_wq);
 }
 
@@ -125,6 +125,7 @@ void pavo_window_commands(struct pavo_fifo_window *window)
 {
 	struct pavo_command_page *page = window->commands->addr;
 	u32 producer, at = window->consumer;
+	u64 command;
 
 	/* Pairs with the process's release: its commands are in the ring. */
 	producer = smp_load_acquire(&page->producer);
@@ -132,12 +133,13 @@ void pavo_window_commands(struct pavo_fifo_window *window)
 		pavo_count(window->dev, window_bad_commands);
 		at = producer;
 	}
-	for (; at != producer; at++)
-		if (carry_out_command(
-			    window, READ_ONCE(page->ring[at % PAVO_WCMD_RING])))
+	for (; at != producer; at++) {
+		command = READ_ONCE(page->ring[at % PAVO_WCMD_RING]);
+		if (carry_out_command(window, command))
 			pavo_count(window->dev, window_bad_commands);
+	}
 	WRITE_ONCE(window->consumer, at);
-	/* Pairs with the process's acquire: it may use the entries again. */
+	/* Pairs with the process's acquire: it may reuse the entries. */
 	smp_store_release(&page->consumer, at);
 }
 

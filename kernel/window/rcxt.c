@@ -15,9 +15,8 @@ MODULE_PARM_DESC(max_rcxts,
 
 static int rcxts_per_user = -1;
 module_param(rcxts_per_user, int, 0644);
-MODULE_PARM_DESC(
-	rcxts_per_user,
-	"RDMA contexts of one user on an adapter; -1: as share_per_user says (-1)");
+MODULE_PARM_DESC(rcxts_per_user,
+		 "RDMA contexts of one user; -1: as share_per_user says (-1)");
 
 #define MOST_RCXTS BIT(PAVO_RCXT_INDEX_BITS)
 #define INDEX_MASK (MOST_RCXTS - 1)

@@ -127,7 +127,7 @@ static u32 send_frame(struct pavo_fifo_window *window, u32 number)
 	send_fn *send;
 
 	memcpy(&line, pavo_frame(&window->send, number), sizeof(line));
-	/* The checks below look at the copy, not at the frame. */
+	/* The checks below use the copy, not the frame. */
 	barrier();
 	if (READ_ONCE(window->dead) || READ_ONCE(window->closed))
 		return PAVO_FRAME_DEAD;
@@ -143,7 +143,7 @@ static void send_and_mark_frame(struct pavo_fifo_window *window, u32 number)
 
 	if (state == PAVO_FRAME_EMPTY)
 		return;
-	/* The process may use the FIFO slot again when it sees the state. */
+	/* The process may reuse the FIFO slot when it sees the state. */
 	smp_store_release(&hdr->state, state);
 	pavo_fifo_notify(&window->send);
 }
@@ -162,7 +162,7 @@ static int send_quantum(struct pavo_fifo_window *window)
 
 	spin_lock(&window->lock);
 	n = min(fifo->avail, quantum);
-	/* Before sending: the process may start a FIFO slot again once its frame is marked. */
+	/* Before sending: the process may reuse a FIFO slot once its frame is marked. */
 	fifo->avail -= n;
 	spin_unlock(&window->lock);
 	for (i = 0; i < n; i++) {
@@ -262,7 +262,7 @@ static void transmit_windows(struct pavo_dev *dev, unsigned long timeout)
 	unsigned int quanta = MOST_QUANTA;
 	enum round_result result;
 
-	/* Pairs with the barrier below: a worker sees the active bit, or has released its window. */
+	/* Pairs with the barrier below: a worker sees the active bit, or has left its window. */
 	smp_mb();
 	do {
 		result = send_window_round(all);

@@ -37,11 +37,11 @@ struct pavo_fifo {
 
 /**
  * struct pavo_events - handlers of a window's events; event.c.
- * @lock:       protects all fields; BH, a leaf, taken inside any other lock of a window
+ * @lock:       protects all fields; BH, a leaf, nests in any other lock of a window
  * @handler:    eventfds, by handler number
  * @registered: bits: handlers that exist
  * @ready:      bits: handlers that may be given the next event
- * @given:      bits: handlers that were given an event and are not ready again
+ * @given:      bits: handlers that got an event and have not become ready since
  * @kept:       an event found no handler ready
  * @over:       the window has ended: a handler that becomes ready is raised at once
  * @next:       handler at which the round robin goes on
@@ -68,7 +68,7 @@ struct pavo_events {
  * @flags:     enum pavo_window_flag
  * @max_payload: see struct pavo_window_resp
  * @rdma_payload: bytes of data in a packet of RDMA
- * @lock:      commands and counts; BH; only the lock of @events is taken inside
+ * @lock:      commands and counts; BH; only the lock of @events nests in it
  * @consumer:  commands taken; under @lock
  * @closed:    the window is disabled, and carries out no command but HANDLER_READY; under @lock
  * @dead:      a request of the process named memory that is not its job's: the window sends and

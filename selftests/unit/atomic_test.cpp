@@ -58,7 +58,7 @@ uint64_t ends_of(unsigned width, bool at_top)
 	return mask;
 }
 
-/* A value near an overflow, or any. */
+/* A value close to an overflow, or any. */
 uint64_t operand(Random &random, uint64_t mask)
 {
 	switch (random.below(8)) {

@@ -8,7 +8,7 @@ extern "C" {
 
 namespace {
 
-/* Steps of a loop that asks before each of them. */
+/* Iterations of a loop that checks the budget before each of them. */
 unsigned steps(u32 packets, u32 bytes)
 {
 	pavo_budget budget = pavo_budget_slice();

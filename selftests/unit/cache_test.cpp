@@ -104,7 +104,7 @@ public:
 		bool changed;
 	};
 
-	/* Called when memory is registered and watched, and the cache knows it not yet. */
+	/* Called when memory is registered and watched, and not yet in the cache. */
 	std::function<void()> entered;
 	std::recursive_mutex mutex;
 	std::map<uint32_t, Known> entries;
@@ -193,7 +193,7 @@ TEST_F(LazyCache, ChangedMemoryIsRegisteredAnew)
 	memory.change(at + 3 * page, page);
 	Use again(cache, at, page);
 	EXPECT_NE(again.id(), first);
-	EXPECT_EQ(again.range().end, at + page) << "only what is asked for";
+	EXPECT_EQ(again.range().end, at + page) << "only the requested range";
 	EXPECT_EQ(cache.stats().changed, 1u);
 	EXPECT_EQ(cache.stats().entries, 1u);
 }
@@ -276,7 +276,7 @@ TEST_F(LazyCache, TheLeastRecentlyUsedGoes)
 	EXPECT_NE(Use(cache, at + fragment, page).id(), ids[1]);
 }
 
-/* Of whatever there was too much: room is made until there is nothing left to end. */
+/* Whatever the limit that was exceeded: entries are evicted until none is left. */
 TEST_F(LazyCache, RoomIsMadeWithinAnyLimit)
 {
 	for (int refusal : {ENOMEM, EDQUOT, ENOSPC, EAGAIN, ENOBUFS}) {
@@ -398,7 +398,7 @@ TEST_F(LazyCache, WhatIsGoneIsNotHitWhileItsPlaceIsTakenAgain)
 	EXPECT_EQ(cache.stats().entries, 1u);
 }
 
-/* In any order, an entry that is given covers the memory asked for and has not changed. */
+/* In any order, an entry that is returned covers the requested memory and has not changed. */
 TEST_F(LazyCache, AnyOrderOfAll)
 {
 	Random random;

@@ -135,7 +135,7 @@ public:
 	std::vector<Sender> senders;
 };
 
-TEST(Turns, AreOffWhileWeightsAreEqualAndCreditsUnlimited)
+TEST(Drr, AreOffWhileWeightsAreEqualAndCreditsUnlimited)
 {
 	Adapter adapter(0, 0, 1);
 	pavo_drr_queue &queue = adapter.senders[0].queue;
@@ -157,7 +157,7 @@ TEST(Turns, AreOffWhileWeightsAreEqualAndCreditsUnlimited)
 	EXPECT_TRUE(adapter.drr.on);
 }
 
-TEST(Turns, OneThatHasSentItsTurnWaitsForTheNext)
+TEST(Drr, AQueueThatHasSpentItsDeficitWaitsForTheNextRound)
 {
 	Adapter adapter(0, 0, 2);
 	pavo_drr *drr = &adapter.drr;
@@ -168,16 +168,16 @@ TEST(Turns, OneThatHasSentItsTurnWaitsForTheNext)
 	pavo_drr_enable(drr);
 	b->level = 1;
 	EXPECT_EQ(pavo_drr_take(drr, a, PAVO_POOL_SENDS, 20), 20u);
-	a->spent = 40; /* a train may be longer than what is left */
+	a->spent = 40; /* a super-packet may be longer than the deficit */
 	EXPECT_EQ(pavo_drr_take(drr, a, PAVO_POOL_SENDS, 20), 0u);
 	EXPECT_EQ(pavo_drr_next(drr), a);
-	/* It is called, and has to come. */
+	/* It is called, and has to begin its round. */
 	EXPECT_EQ(pavo_drr_take(drr, a, PAVO_POOL_SENDS, 20), 0u);
 	pavo_drr_end_round(drr, a);
 	EXPECT_EQ(pavo_drr_next(drr), nullptr);
 	pavo_drr_begin_round(drr, a);
 	EXPECT_EQ(a->deficit, 24);
-	/* It has its turn, so no other is called. */
+	/* It is being served, so no other is called. */
 	b->spent = 32;
 	EXPECT_EQ(pavo_drr_take(drr, b, PAVO_POOL_SENDS, 1), 0u);
 	EXPECT_EQ(pavo_drr_next(drr), nullptr);
@@ -189,7 +189,7 @@ TEST(Turns, OneThatHasSentItsTurnWaitsForTheNext)
 	EXPECT_EQ(b->deficit, 96);
 }
 
-TEST(Turns, OneThatLeavesHandsItsTurnOn)
+TEST(Drr, AQueueThatLeavesPassesTheServiceOn)
 {
 	Adapter adapter(0, 4, 3);
 	pavo_drr *drr = &adapter.drr;
@@ -211,7 +211,7 @@ TEST(Turns, OneThatLeavesHandsItsTurnOn)
 	EXPECT_EQ(drr->pool[PAVO_POOL_READS].most, 4u);
 }
 
-TEST(Turns, CreditsGoToThoseThatWaitBeforeTheirLastHolder)
+TEST(Drr, CreditsGoToWaitingQueuesBeforeTheirLastOwner)
 {
 	Adapter adapter(4, 0, 2);
 	pavo_drr *drr = &adapter.drr;
@@ -227,7 +227,7 @@ TEST(Turns, CreditsGoToThoseThatWaitBeforeTheirLastHolder)
 	EXPECT_EQ(pavo_drr_take(drr, b, PAVO_POOL_SENDS, 4), 2u);
 }
 
-TEST(Turns, ThoseOfAPoolDoNotWaitForCreditsOfTheOther)
+TEST(Drr, ThoseOfAPoolDoNotWaitForCreditsOfTheOther)
 {
 	Adapter adapter(1, 1, 3);
 	pavo_drr *drr = &adapter.drr;
@@ -244,7 +244,7 @@ TEST(Turns, ThoseOfAPoolDoNotWaitForCreditsOfTheOther)
 	EXPECT_EQ(pavo_drr_take(drr, c, PAVO_POOL_READS, 1), 1u);
 }
 
-TEST(Turns, ALimitThatIsLoweredIsKeptOnceCreditsAreBack)
+TEST(Drr, ALimitThatIsLoweredIsKeptOnceCreditsAreBack)
 {
 	Adapter adapter(8, 0, 1);
 	pavo_drr *drr = &adapter.drr;
@@ -260,7 +260,7 @@ TEST(Turns, ALimitThatIsLoweredIsKeptOnceCreditsAreBack)
 	EXPECT_EQ(pavo_drr_take(drr, a, PAVO_POOL_SENDS, 4), 1u);
 }
 
-TEST(Turns, ThoseThatWaitAreDismissedWhenTurnsAreOff)
+TEST(Drr, WaitingQueuesAreDismissedWhenDrrIsOff)
 {
 	Adapter adapter(1, 0, 3);
 	pavo_drr *drr = &adapter.drr;
@@ -277,7 +277,7 @@ TEST(Turns, ThoseThatWaitAreDismissedWhenTurnsAreOff)
 		  7u);
 }
 
-/* Shares by weight, whatever the trains, with credits that are scarce or without any. */
+/* Shares by weight, for any super-packets, with scarce credits or without any. */
 class Shares : public testing::TestWithParam<std::pair<uint32_t, uint32_t>> {};
 
 TEST_P(Shares, AreThoseOfTheWeights)
@@ -287,7 +287,7 @@ TEST_P(Shares, AreThoseOfTheWeights)
 	Random random(credits + train);
 	uint64_t sum = 0;
 
-	/* The adapter is what they wait for: answers come at once. */
+	/* Queues wait for the adapter only: responses arrive at once. */
 	for (int level = 0; level < 4; level++)
 		adapter.drr.weight[level] = 1u << level;
 	pavo_drr_enable(&adapter.drr);
@@ -309,13 +309,13 @@ TEST_P(Shares, AreThoseOfTheWeights)
 	}
 }
 
-INSTANTIATE_TEST_SUITE_P(Turns, Shares,
+INSTANTIATE_TEST_SUITE_P(Drr, Shares,
 			 testing::Values(std::pair{0u, 1u}, std::pair{0u, 15u},
 					 std::pair{8u, 1u}, std::pair{8u, 15u},
 					 std::pair{64u, 32u}));
 
 /* At random: pools are never overdrawn (check()), all that waits goes on, nothing is kept. */
-TEST(Turns, AtRandomNoneStarvesAndNoCreditIsLost)
+TEST(Drr, AtRandomNoneStarvesAndNoCreditIsLost)
 {
 	for (unsigned seed = 0; seed < 40; seed++) {
 		Random random(seed);

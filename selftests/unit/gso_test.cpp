@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* gso_test.cpp - the packets that a train stands for, and peers that are near. */
+/* gso_test.cpp - the packets of a GSO super-packet, and the backoff of same-host batching. */
 #include <gtest/gtest.h>
 
 #include "wire_env.h"
@@ -10,8 +10,8 @@ extern "C" {
 
 namespace {
 
-/* Headers of all packets of a train, parsed as a receiver does; 4 bytes of payload each. */
-std::vector<pavo_pkt> cut(const pavo_pkt &gso)
+/* Headers of all segments of a super-packet, parsed as a receiver does; 4 bytes of payload each. */
+std::vector<pavo_pkt> segments_of(const pavo_pkt &gso)
 {
 	std::vector<pavo_pkt> packets;
 
@@ -36,14 +36,14 @@ std::vector<int> opcodes_of(uint8_t opcode, uint32_t npkts)
 	std::vector<int> opcodes;
 
 	gso.npkts = npkts;
-	for (const pavo_pkt &packet : cut(gso))
+	for (const pavo_pkt &packet : segments_of(gso))
 		opcodes.push_back(packet.opcode);
 	return opcodes;
 }
 
 using Opcodes = std::vector<int>;
 
-TEST(Train, OpcodesAreThoseOfTheMessageInPackets)
+TEST(Gso, OpcodesAreThoseOfTheMessageInPackets)
 {
 	const struct {
 		uint8_t gso;
@@ -77,7 +77,7 @@ TEST(Train, OpcodesAreThoseOfTheMessageInPackets)
 	}
 }
 
-TEST(Train, KeepsItsService)
+TEST(Gso, KeepsItsService)
 {
 	EXPECT_EQ(opcodes_of(pavo_opcode_of(PAVO_SVC_XRC, PAVO_OP_WRITE_ONLY),
 			     3),
@@ -87,22 +87,22 @@ TEST(Train, KeepsItsService)
 }
 
 /* One packet is itself, whatever it is. */
-TEST(Train, OfOnePacketIsThatPacket)
+TEST(Gso, OfOnePacketIsThatPacket)
 {
 	Random random;
 
 	for (uint8_t opcode : known_opcodes()) {
 		pavo_pkt pkt = random_packet(random, opcode);
-		Bytes built(PAVO_MAX_HDR_LEN), cut(PAVO_MAX_HDR_LEN);
+		Bytes built(PAVO_MAX_HDR_LEN), first(PAVO_MAX_HDR_LEN);
 
 		pkt.npkts = 1;
 		pavo_build(built.data(), &pkt);
-		pavo_gso_segment_head(cut.data(), &pkt, 0);
-		EXPECT_EQ(built, cut) << int(opcode);
+		pavo_gso_segment_head(first.data(), &pkt, 0);
+		EXPECT_EQ(built, first) << int(opcode);
 	}
 }
 
-TEST(Train, OnlyMessagesOfManyPacketsCanBeOne)
+TEST(Gso, OnlyMessagesOfManyPacketsCanBeOne)
 {
 	for (uint8_t opcode :
 	     {PAVO_OP_READ_REQUEST, PAVO_OP_ACKNOWLEDGE, PAVO_OP_ATOMIC_ACK,
@@ -112,8 +112,8 @@ TEST(Train, OnlyMessagesOfManyPacketsCanBeOne)
 		EXPECT_FALSE(pavo_gso_allowed(uint8_t(opcode))) << opcode;
 }
 
-/* PSNs go on, also over the end of the circle; what is asked once is in the last packet. */
-TEST(Train, PutsEachFieldWhereThePacketsHaveIt)
+/* PSNs are consecutive, also where they wrap; AckReq is in the last packet only. */
+TEST(Gso, PutsEachFieldWhereThePacketsHaveIt)
 {
 	Random random;
 	pavo_pkt gso = random_packet(random, PAVO_OP_WRITE_ONLY_IMM);
@@ -123,7 +123,7 @@ TEST(Train, PutsEachFieldWhereThePacketsHaveIt)
 	gso.ack_req = true;
 	gso.solicited = true;
 	gso.pad = 3;
-	std::vector<pavo_pkt> p = cut(gso);
+	std::vector<pavo_pkt> p = segments_of(gso);
 
 	for (uint32_t i = 0; i < 4; i++) {
 		const bool last = i == 3;
@@ -141,20 +141,20 @@ TEST(Train, PutsEachFieldWhereThePacketsHaveIt)
 	EXPECT_EQ(p[3].imm, gso.imm);
 }
 
-TEST(Train, AnswersHaveTheAethInFirstAndLast)
+TEST(Gso, AnswersHaveTheAethInFirstAndLast)
 {
 	Random random;
 	pavo_pkt gso = random_packet(random, PAVO_OP_READ_RESP_ONLY);
 
 	gso.npkts = 3;
-	std::vector<pavo_pkt> p = cut(gso);
+	std::vector<pavo_pkt> p = segments_of(gso);
 	for (int i : {0, 2}) {
 		EXPECT_EQ(p[size_t(i)].msn, gso.msn);
 		EXPECT_EQ(p[size_t(i)].syndrome, gso.syndrome);
 	}
 }
 
-TEST(Train, CountsTheBytesOfItsPackets)
+TEST(Gso, CountsTheBytesOfItsPackets)
 {
 	Random random;
 	constexpr uint32_t unit = 256;
@@ -189,7 +189,7 @@ std::vector<pavo_pkt> arrived(uint8_t opcode, uint32_t npkts)
 	message.npkts = npkts;
 	message.pad = 3;
 	message.ack_req = true;
-	std::vector<pavo_pkt> packets = cut(message);
+	std::vector<pavo_pkt> packets = segments_of(message);
 
 	for (pavo_pkt &packet : packets)
 		packet.payload = packet.pad ? 1 : 4;
@@ -211,7 +211,7 @@ Joined joined(const std::vector<pavo_pkt> &packets)
 	return result;
 }
 
-TEST(Join, PacketsOfAMessageBecomeTheTrainThatTheyAreOf)
+TEST(GsoAppend, PacketsOfAMessageBecomeItsSuperPacket)
 {
 	for (uint8_t service : {PAVO_SVC_RC, PAVO_SVC_XRC})
 		for (uint8_t op :
@@ -235,8 +235,8 @@ TEST(Join, PacketsOfAMessageBecomeTheTrainThatTheyAreOf)
 		}
 }
 
-/* The last packet has a header that the train would have no room for. */
-TEST(Join, ALongerHeaderStaysAlone)
+/* The header of the last packet is longer than the space that the super-packet has for it. */
+TEST(GsoAppend, ALongerHeaderStaysAlone)
 {
 	for (uint8_t opcode :
 	     {PAVO_OP_SEND_ONLY_IMM, PAVO_OP_SEND_ONLY_INV,
@@ -248,7 +248,7 @@ TEST(Join, ALongerHeaderStaysAlone)
 	}
 }
 
-TEST(Join, OnlyTheReliableServicesHaveTrainsThatWerePackets)
+TEST(GsoAppend, OnlyPacketsOfTheReliableServicesAreMerged)
 {
 	EXPECT_EQ(
 		joined(arrived(pavo_opcode_of(PAVO_SVC_UC, PAVO_OP_WRITE_ONLY),
@@ -258,7 +258,7 @@ TEST(Join, OnlyTheReliableServicesHaveTrainsThatWerePackets)
 }
 
 /* Each of these fields alone keeps two packets apart. */
-TEST(Join, WhatDoesNotFollowStaysAlone)
+TEST(GsoAppend, WhatDoesNotFollowStaysAlone)
 {
 	void (*const changes[])(pavo_pkt &) = {
 		[](pavo_pkt &p) { p.psn = pavo_psn_add(p.psn, 1); },
@@ -289,7 +289,7 @@ TEST(Join, WhatDoesNotFollowStaysAlone)
 	}
 }
 
-TEST(Join, NothingFollowsAPacketThatAsksForAnAnswer)
+TEST(GsoAppend, NothingFollowsAPacketWithAckReq)
 {
 	const auto packets = arrived(PAVO_OP_WRITE_ONLY, 4);
 	pavo_pkt gso = packets[0], next = packets[1];
@@ -300,8 +300,8 @@ TEST(Join, NothingFollowsAPacketThatAsksForAnAnswer)
 	EXPECT_FALSE(pavo_gso_append(&gso, 4, &packets[2]));
 }
 
-/* The first packets of a train came before. */
-TEST(Skip, TheRestIsTheTrainOfTheOtherPackets)
+/* The first packets of a super-packet are duplicates. */
+TEST(GsoSkip, TheRestIsASuperPacketOfTheOtherPackets)
 {
 	for (uint8_t opcode :
 	     {PAVO_OP_SEND_ONLY, PAVO_OP_SEND_FIRST, PAVO_OP_WRITE_ONLY,
@@ -313,11 +313,11 @@ TEST(Skip, TheRestIsTheTrainOfTheOtherPackets)
 			gso.info = pavo_op_info(opcode);
 			gso.npkts = 5;
 			gso.payload = 17;
-			const auto packets = cut(gso);
+			const auto packets = segments_of(gso);
 
 			pavo_gso_skip(&gso, 4, n);
 			EXPECT_EQ(gso.payload, 17 - 4 * n);
-			const auto rest = cut(gso);
+			const auto rest = segments_of(gso);
 
 			EXPECT_EQ(rest.size(), 5 - n);
 			for (uint32_t i = 0; i < rest.size(); i++) {
@@ -328,35 +328,35 @@ TEST(Skip, TheRestIsTheTrainOfTheOtherPackets)
 		}
 }
 
-TEST(Near, AllPacketsToAPeerOnThisMachineMayBeLate)
+TEST(GsoBackoff, AllPacketsToASameHostPeerMayHaveADeferredIcrc)
 {
-	const pavo_gso_backoff near = {};
+	const pavo_gso_backoff backoff = {};
 
-	EXPECT_TRUE(pavo_gso_backoff_over(&near, true));
-	EXPECT_FALSE(pavo_gso_backoff_over(&near, false));
+	EXPECT_TRUE(pavo_gso_backoff_over(&backoff, true));
+	EXPECT_FALSE(pavo_gso_backoff_over(&backoff, false));
 }
 
-/* How many packets of the peer it takes until all packets to it may be late. */
-uint32_t packets_until_all(pavo_gso_backoff &near)
+/* Number of packets of the peer until all packets to it may have a deferred ICRC. */
+uint32_t packets_until_all(pavo_gso_backoff &backoff)
 {
 	uint32_t packets = 0;
 
-	while (!pavo_gso_backoff_over(&near, true)) {
-		pavo_gso_backoff_seen(&near);
+	while (!pavo_gso_backoff_over(&backoff, true)) {
+		pavo_gso_backoff_seen(&backoff);
 		packets++;
 	}
 	return packets;
 }
 
-TEST(Near, TakesLongerAfterEachLossUpToABound)
+TEST(GsoBackoff, TakesLongerAfterEachLossUpToABound)
 {
-	pavo_gso_backoff near = {};
+	pavo_gso_backoff backoff = {};
 	uint32_t before = 0;
 
 	for (uint32_t i = 0; i < PAVO_GSO_BACKOFF_LOSSES + 4; i++) {
-		pavo_gso_backoff_lost(&near, true);
-		EXPECT_FALSE(pavo_gso_backoff_over(&near, true));
-		const uint32_t packets = packets_until_all(near);
+		pavo_gso_backoff_lost(&backoff, true);
+		EXPECT_FALSE(pavo_gso_backoff_over(&backoff, true));
+		const uint32_t packets = packets_until_all(backoff);
 
 		if (i <= PAVO_GSO_BACKOFF_LOSSES)
 			EXPECT_GT(packets, before);
@@ -367,35 +367,35 @@ TEST(Near, TakesLongerAfterEachLossUpToABound)
 	EXPECT_EQ(before, PAVO_GSO_BACKOFF_PACKETS << PAVO_GSO_BACKOFF_LOSSES);
 }
 
-/* It did not help, so it costs nothing. */
-TEST(Near, ALossToAPeerElsewhereMakesNoPeerHereWait)
+/* Batching did not depend on such a peer, so there is no backoff. */
+TEST(GsoBackoff, ALossToARemotePeerDoesNotDelayASameHostPeer)
 {
-	pavo_gso_backoff near = {};
+	pavo_gso_backoff backoff = {};
 
 	for (int i = 0; i < 100; i++)
-		pavo_gso_backoff_lost(&near, false);
-	EXPECT_TRUE(pavo_gso_backoff_over(&near, true));
+		pavo_gso_backoff_lost(&backoff, false);
+	EXPECT_TRUE(pavo_gso_backoff_over(&backoff, true));
 }
 
-TEST(Near, PacketsAreLeftToADeviceUntilOneIsLost)
+TEST(GsoBackoff, ADeviceSegmentsPacketsUntilOneIsLost)
 {
-	pavo_gso_backoff near = {};
+	pavo_gso_backoff backoff = {};
 
 	for (int i = 0; i < 100; i++)
-		EXPECT_TRUE(pavo_gso_backoff_pass(&near));
+		EXPECT_TRUE(pavo_gso_backoff_pass(&backoff));
 }
 
-/* Losses of one kind come together: those behind the first one count no more. */
-TEST(Near, PacketsGoSinglyForAWhileAfterALoss)
+/* Losses come in bursts: those after the first one of a burst do not count. */
+TEST(GsoBackoff, PacketsAreSentSinglyForAWhileAfterALoss)
 {
-	pavo_gso_backoff near = {};
+	pavo_gso_backoff backoff = {};
 
 	for (uint32_t i = 0; i < PAVO_GSO_BACKOFF_LOSSES + 4; i++) {
 		uint32_t single = 0;
 
-		pavo_gso_backoff_lost(&near, false);
-		pavo_gso_backoff_lost(&near, false);
-		while (!pavo_gso_backoff_pass(&near))
+		pavo_gso_backoff_lost(&backoff, false);
+		pavo_gso_backoff_lost(&backoff, false);
+		while (!pavo_gso_backoff_pass(&backoff))
 			single++;
 		EXPECT_EQ(single, PAVO_GSO_BACKOFF_PACKETS << std::min(
 					  i, PAVO_GSO_BACKOFF_LOSSES));

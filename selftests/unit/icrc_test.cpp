@@ -27,7 +27,7 @@ uint32_t crc32(std::span<const uint8_t> bytes, uint32_t crc = 0)
 	return ~crc;
 }
 
-/* An IP packet cut into what pavo_icrc_head() takes and the rest. */
+/* An IP packet, split into the bytes of pavo_icrc_head() and the rest. */
 struct Frame {
 	bool ipv6;
 	Bytes ip;
@@ -107,7 +107,7 @@ const char *const cnp_ipv4 = "45c2 003c 718c 4000 4011 9161 0a001101 0a001201"
 			     "00000000000000000000000000000000"
 			     "82fd002a";
 
-/* RoCE v1: the same BTH directly behind the GRH, which is an IPv6 header. */
+/* RoCE v1: the same BTH directly after the GRH, which is an IPv6 header. */
 const char *const v1_write =
 	"60200000 0028 1b 40"
 	"00000000000000000000ffff0f000002"

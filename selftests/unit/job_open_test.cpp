@@ -14,7 +14,7 @@ namespace {
 
 /* A machine on which the job is there or not, and changes that at some calls. */
 struct Machine {
-	/* Of the calls, in their order: errno; 0: it is well. Behind the last: as that. */
+	/* Results of the calls, in their order: errno; 0: success. Further calls: as the last one. */
 	std::string reserve_answers, join_answers;
 	unsigned reserved = 0, joined = 0;
 

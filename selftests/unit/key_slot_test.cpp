@@ -131,7 +131,7 @@ TEST(Walk, ClearsEverySlotWithTheKey)
 	for (unsigned n = 0; n < vis; n++)
 		for (unsigned s = 0; s < slots_of_vi; s++)
 			EXPECT_EQ(memory.valid(n, s), n % 16 != 0);
-	EXPECT_EQ(memory.walk(2), 0u) << "it begins at the first again";
+	EXPECT_EQ(memory.walk(2), 0u) << "it restarts at the first";
 }
 
 TEST(Walk, ASlotThatIsNotValidDoesNotMatch)
@@ -177,7 +177,7 @@ TEST(Walk, NeverClearsANewKey)
  */
 TEST(Walk, AfterItNothingIsWrittenThroughTheKey)
 {
-	/* A round takes a microsecond, or where others want the CPUs some of their turns. */
+	/* A round takes a microsecond, or some time slices of other threads on a busy machine. */
 	constexpr unsigned rounds = 20000, least = 500;
 	const auto end =
 		std::chrono::steady_clock::now() + std::chrono::seconds(5);
@@ -220,7 +220,7 @@ TEST(Walk, AfterItNothingIsWrittenThroughTheKey)
 			break;
 
 		table.store(key, std::memory_order_release);
-		/* On a busy machine each wait is a turn of a CPU's others. */
+		/* On a busy machine each wait is a time slice of other threads. */
 		if (key % 64 == 0)
 			while (memory.load() != key)
 				std::this_thread::yield();

@@ -38,7 +38,7 @@ TEST(Operation, SendsItsDataInOrder)
 	EXPECT_FALSE(pavo_operation_next(&machine.op, 60, &next));
 }
 
-TEST(Operation, CutsDataForAFifoAtItsMultiples)
+TEST(Operation, SegmentsDataForAFifoAtItsMultiples)
 {
 	struct {
 		uint32_t room, length;
@@ -66,7 +66,7 @@ TEST(Operation, AStalePacketChangesNothing)
 	ASSERT_TRUE(pavo_operation_next(&machine.op, 60, &old));
 	pavo_operation_end(&machine.op, PAVO_FRAME_CANCELLED, &tr);
 	EXPECT_EQ(tr.mark, PAVO_FRAME_CANCELLED);
-	/* The rCxt came back, and has the same tid. */
+	/* The same window took the rCxt once more, and uses the same tid. */
 	pavo_operation_reset(&machine.op);
 	machine.write(1);
 	tr = {};
@@ -124,7 +124,7 @@ TEST(Operation, AWriteIsQueuedOrRefused)
 		  PAVO_FRAME_BUSY);
 }
 
-TEST(Operation, AReadAsksOnlyForMemoryOfItsOwn)
+TEST(Operation, AReadNamesOnlyMemoryOfItsOwnJob)
 {
 	Machine machine;
 
@@ -135,13 +135,13 @@ TEST(Operation, AReadAsksOnlyForMemoryOfItsOwn)
 	EXPECT_EQ(machine.tr.effects, PAVO_EFFECT_KILL);
 	EXPECT_EQ(machine.tr.control_opcode, 0u);
 	EXPECT_EQ(machine.op.now.tid, 0u);
-	/* For the FIFO there is no memory to look at. */
+	/* For the FIFO there is no memory to check. */
 	machine.request(PAVO_FRAME_RDMA_READ, 6, to_fifo);
 	EXPECT_EQ(machine.tr.action, PAVO_ACTION_NONE);
 	EXPECT_EQ(machine.tr.control_opcode, PAVO_OP_WINDOW_READ);
 }
 
-TEST(Operation, AReadGoesOnWhereItsLastAttemptEnded)
+TEST(Operation, AReadResumesWhereItsLastAttemptEnded)
 {
 	Machine machine;
 
@@ -153,12 +153,12 @@ TEST(Operation, AReadGoesOnWhereItsLastAttemptEnded)
 	machine.on();
 	machine.read(2, source | target, 1);
 	EXPECT_EQ(machine.tr.control_opcode, PAVO_OP_WINDOW_READ);
-	EXPECT_EQ(machine.op.left, 40u) << "what came stays";
+	EXPECT_EQ(machine.op.left, 40u) << "the data is kept";
 	machine.take(Machine::data(2, 1, 40, 1));
 	machine.on();
 	machine.on();
 	EXPECT_EQ(machine.op.now.complete, 2u);
-	/* The end was lost: told again, and nothing is asked for. */
+	/* The notification was lost: it is sent once more, and no data is requested. */
 	machine.read(3, source | target, 2);
 	EXPECT_EQ(counted(machine.tr), counts(PAVO_CNT_rdma_repeats));
 	ASSERT_EQ(machine.tr.action, PAVO_ACTION_PUT_DONE);
@@ -203,7 +203,7 @@ TEST(Operation, APieceIsOfItsOperationAndPeer)
 	EXPECT_EQ(piece(6, peer_window), PAVO_FRAME_BUSY);
 }
 
-TEST(Asks, AreCheckedBeforeAnythingElse)
+TEST(FrameRequest, IsCheckedBeforeAnythingElse)
 {
 	struct {
 		uint8_t type;

@@ -36,6 +36,9 @@ TEST(Arrivals, EachPacketForWindowsHasARow)
 	EXPECT_EQ(rows, 4u);
 }
 
+/* pavo_arrival_check() returns the counter of a reason, or 0. */
+static_assert(PAVO_CNT_tx_packets == 0);
+
 TEST(Arrivals, AreCheckedByTheirRows)
 {
 	struct {
@@ -97,7 +100,7 @@ TEST(Operation, TakesDataByItsState)
 		 0,
 		 false,
 		 4},
-		/* Of an earlier attempt, of a later one, of another operation. */
+		/* Of an earlier attempt, of the next one, of another operation. */
 		{{.tid = 4, .first = 3, .placing = true},
 		 100,
 		 Machine::data(3, 3, 60),
@@ -209,7 +212,7 @@ TEST(Operation, TakesDataOfItsPeerOnly)
 	}
 }
 
-/* Two packets in both orders, each twice: each byte is placed once, and the end is told once. */
+/* Two packets in both orders, each twice: each byte is placed once, with one notification. */
 TEST(Operation, EndsWithItsLastByte)
 {
 	for (bool swapped : {false, true}) {
@@ -252,8 +255,8 @@ TEST(Operation, EndsWithItsLastByte)
 	}
 }
 
-/* A process with a full FIFO hears of the end by the next duplicate, and its peer after it. */
-TEST(Operation, WaitsForAFullFifoToTellOfItsEnd)
+/* The next duplicate notifies a process whose FIFO was full, and then its peer. */
+TEST(Operation, DefersItsEndWhileTheFifoIsFull)
 {
 	Machine machine;
 	pavo_pkt all = Machine::data(1, 0, 100);
@@ -354,7 +357,7 @@ TEST(Operation, EndsWhereDataHasNoPlace)
 		if (!foreign)
 			reader.on(1);
 		EXPECT_FALSE(reader.op.now.placing);
-		EXPECT_FALSE(reader.op.control);
+		EXPECT_FALSE(reader.op.notify);
 		EXPECT_EQ(reader.tr.control_opcode, 0u);
 	}
 }
@@ -407,7 +410,7 @@ TEST(Operation, TakesRequestsByItsState)
 		EXPECT_EQ(machine.op.now.tid, 4u) << "case " << &c - cases;
 		if (!c.action)
 			continue;
-		/* No route, or no frame: as if it had not come. */
+		/* No route, or no frame: the request is dropped. */
 		machine.on(1);
 		EXPECT_EQ(counted(machine.tr),
 			  counts(only_if(!c.flags, PAVO_CNT_tx_drop_node)));
@@ -416,7 +419,7 @@ TEST(Operation, TakesRequestsByItsState)
 	}
 }
 
-TEST(Operation, GivesTheDataThatWasAskedFor)
+TEST(Operation, SendsTheDataOfAPeersRead)
 {
 	Machine machine;
 	pavo_pkt pkt = Machine::packet(PAVO_OP_WINDOW_READ, 5);
@@ -497,7 +500,7 @@ TEST(Operation, TakesEndsByItsState)
 		if (!c.action)
 			continue;
 		EXPECT_EQ(machine.tr.target, state == "read");
-		/* Told once, as soon as there is a frame. */
+		/* Notified once, as soon as there is a frame. */
 		machine.on(1);
 		machine.take(end);
 		ASSERT_EQ(machine.tr.action, PAVO_ACTION_PUT_DONE);
@@ -508,7 +511,7 @@ TEST(Operation, TakesEndsByItsState)
 	}
 }
 
-TEST(Operation, CancelledInTheMiddleDropsWhatComes)
+TEST(Operation, DropsPacketsAfterACancel)
 {
 	Machine machine;
 	pavo_transition tr{};

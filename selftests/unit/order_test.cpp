@@ -16,7 +16,7 @@ extern "C" {
 
 namespace {
 
-/* A fragment comes. */
+/* A fragment arrives. */
 pavo_seen_verdict see(pavo_seen &seen, uint32_t fragment)
 {
 	pavo_seen_verdict verdict = pavo_seen_find(&seen, fragment);
@@ -186,7 +186,7 @@ TEST(Tid, OfEnds)
 
 	EXPECT_TRUE(pavo_tid_ends(&now, 5, 0));
 	EXPECT_TRUE(pavo_tid_ends(&now, 5, 1));
-	/* Of another attempt at the same: of a later one only. */
+	/* Of another attempt at the same operation: only of a higher one. */
 	EXPECT_FALSE(pavo_tid_ends(&now, 4, 0));
 	EXPECT_TRUE(pavo_tid_ends(&now, 6, 2));
 	EXPECT_TRUE(pavo_tid_ends(&now, 1000, 996));

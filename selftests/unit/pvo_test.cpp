@@ -136,7 +136,7 @@ public:
 	}
 };
 
-/* Near what there is, or anything. */
+/* Close to an existing value, or any. */
 uint64_t some_pvo(Random &random, const Layout &layout)
 {
 	if (layout.regions.empty() || random.below(8) == 0)

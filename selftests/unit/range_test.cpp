@@ -36,7 +36,7 @@ std::pair<int, int> valid(const pavo_direct_range &range)
 	return {pavo_direct_bus_valid(&range), pavo_direct_link_valid(&range)};
 }
 
-/* Let @len bytes through at @offset; the last ones end the turn. */
+/* Count @len bytes at @offset; the last ones pass the range to the link side. */
 int move(pavo_direct_range &range, uint32_t offset, uint32_t len)
 {
 	uint32_t admitted = len;
@@ -67,7 +67,7 @@ TEST(DirectTranslation, HasTheDocumentsNumbers)
 	EXPECT_EQ(place.range, 2u);
 	EXPECT_EQ(place.offset, 0x88u);
 	EXPECT_EQ(pavo_direct_address(&window, 2), 0x12347678u);
-	/* Claims 12 to 14: the payload lies behind the header of its packet. */
+	/* Claims 12 to 14: the payload follows the header of its packet. */
 	EXPECT_EQ(pavo_direct_buffer_offset(place.offset, 58), 0x88u + 58);
 	ASSERT_TRUE(pavo_direct_find(&window, 0x12345678, size, &place));
 	EXPECT_EQ(place.range, 0u);
@@ -163,7 +163,7 @@ TEST(DirectStates, BothSidesNeverHaveTheirTurnAtOnce)
 	}
 }
 
-/* No page enters a page table, and no driver gets a mapping, once the last byte is told of. */
+/* No page enters a page table, and no driver gets a mapping, once the last byte was counted. */
 TEST(DirectStates, BytesAreTouchedWhileTheirTurnIsNotEnding)
 {
 	for (int state = 0; state < PAVO_DIRECT_STATES; state++) {
@@ -191,7 +191,8 @@ TEST(DirectRange, TakesNoByteTooMany)
 	EXPECT_EQ(move(range, 0, 60), 0);
 	EXPECT_EQ(move(range, 0, 41), -ENOSPC) << "bytes are counted";
 	EXPECT_EQ(move(range, 60, 40), 0);
-	EXPECT_EQ(move(range, 0, 1), -EBADF) << "the turn is over";
+	EXPECT_EQ(move(range, 0, 1), -EBADF)
+		<< "the bus side does not own the range";
 	EXPECT_EQ(range.count, 100u);
 }
 
@@ -223,7 +224,7 @@ TEST(DirectRange, ReadersSeeEachByteOfAResponse)
 	EXPECT_EQ(pavo_direct_admit(&range, true, 300, &len), -ENODATA);
 	EXPECT_EQ(move(range, 0, 50), 0);
 	load(range, 100);
-	EXPECT_EQ(move(range, 199, 1), -ENODATA) << "that one is gone";
+	EXPECT_EQ(move(range, 199, 1), -ENODATA) << "that byte was drained";
 	EXPECT_EQ(move(range, 200, 100), 0);
 	EXPECT_EQ(range.done + range.response, 300u);
 }
@@ -279,7 +280,7 @@ TEST(DirectRegister, TellsTheBufferAndTheBytes)
 	EXPECT_EQ(reg.link_valid, 0);
 }
 
-/* Any sequence of calls: bytes are never more than the total, and the turn ends exactly once. */
+/* Any sequence of calls: never more bytes than the total, and the range changes sides once. */
 TEST(DirectRange, CountsRightInAnyOrder)
 {
 	Random random(32);

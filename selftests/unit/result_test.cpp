@@ -84,7 +84,7 @@ TEST(Result, ThrowsItsErrorWithTheText)
 	EXPECT_EQ(thrown_by([&] { (void)advised.value(); }),
 		  std::pair(ENOENT, advised.error().message()));
 	EXPECT_EQ(thrown_by([&] { (void)advised->size(); }).first, ENOENT);
-	/* The text goes with the error to another Result. */
+	/* The text is copied with the error to another Result. */
 	Result<void> outer = advised.error();
 	EXPECT_EQ(thrown_by([&] { outer.value(); }).second,
 		  advised.error().message());

@@ -47,7 +47,7 @@ TEST(WqeGood, ImmediateDataOfEightBytesIsInTheWqe)
 	EXPECT_EQ(parsed->length, 8u);
 	EXPECT_EQ(parsed->num_sge, 0);
 	ASSERT_EQ(parsed->data, parsed->raw + 16);
-	/* As it goes on the wire: the bytes stay in their order. */
+	/* As on the wire: the bytes keep their order. */
 	EXPECT_EQ(parsed->data[0], 0x88);
 	EXPECT_EQ(parsed->data[7], 0x11);
 }

@@ -118,7 +118,7 @@ bool operands_are_right(uint32_t op, const pavo_ext_atomic_seg &seg)
 	return seg.compare == 0 && seg.compare_mask == UINT64_MAX;
 }
 
-/* Imm64Seg at @begin, and nothing behind it. */
+/* Imm64Seg at @begin, and no further segment. */
 void model_imm64(WqeModelled &model, const std::vector<uint8_t> &bytes,
 		 size_t begin)
 {
@@ -269,7 +269,7 @@ pavo_ext_atomic_seg random_operands(Random &random, uint32_t op)
 	return seg;
 }
 
-/* A WQE of @op that is right or wrong in a place or two. */
+/* A WQE of @op that is valid, or wrong in one or two fields. */
 Wqe random_wqe(Random &random, uint32_t op, const pavo_parser_limits &limits)
 {
 	bool atomic = op == PAVO_WQE_CMP_SWAP || op == PAVO_WQE_FETCH_ADD;
@@ -316,7 +316,7 @@ Wqe random_wqe(Random &random, uint32_t op, const pavo_parser_limits &limits)
 	return wqe;
 }
 
-/* Cuts, prolongs or changes a word of every other WQE. */
+/* Truncates, extends or changes a word of every other WQE. */
 void damage(Random &random, Wqe &wqe)
 {
 	std::vector<uint8_t> &bytes = wqe.bytes();

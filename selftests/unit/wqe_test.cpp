@@ -223,7 +223,7 @@ TEST(WqeNext, SizeOfTheNextHasEightBits)
 	}
 }
 
-/* Cut to eight bits it would lead somewhere: 0x103 is not 3. */
+/* Truncated to eight bits it would be valid: 0x103 is not 3. */
 TEST(WqeNext, LinkWithAnImpossibleSizeEndsTheChain)
 {
 	for (int bit = 8; bit < 32; bit++) {
@@ -255,7 +255,7 @@ TEST(WqeNext, LinkReadsLikeADoorbell)
 	EXPECT_TRUE(parsed->next & PAVO_DB_FENCE);
 }
 
-/* The chain goes on behind a WQE that is wrong in any way. */
+/* The chain continues after a WQE that is wrong in any way. */
 TEST(WqeNext, LinkIsValidWhateverElseIsWrong)
 {
 	const std::pair<Wqe, uint64_t> bad[] = {
@@ -502,7 +502,7 @@ TEST(WqeSgl, MessageIsShorterThanTwoGiB)
 		  PAVO_ST_WQE_LENGTH);
 	EXPECT_EQ(rc(Wqe().sge(1).sge(0x7fffffff), PAVO_WQE_SEND),
 		  PAVO_ST_WQE_LENGTH);
-	/* Sums that would come out small again in 32 bits. */
+	/* Sums that would overflow to small values in 32 bits. */
 	EXPECT_EQ(rc(Wqe().sge(0x7fffffff).sge(0x7fffffff).sge(2),
 		     PAVO_WQE_SEND),
 		  PAVO_ST_WQE_LENGTH);

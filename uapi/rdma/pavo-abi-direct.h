@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * pavo-abi-direct.h - direct windows (sources.md#direct): addresses where an I/O device, or a
- * process, leaves the payload of RDMA writes and finds that of read responses. Included by
+ * process, writes the payload of RDMA writes and reads that of read responses. Included by
  * pavo-abi.h.
  */
 #ifndef PAVO_ABI_DIRECT_H
@@ -10,10 +10,10 @@
 #include <linux/types.h>
 
 /*
- * A direct window has ranges of equal size, one behind the other, and a pool of buffers of that
- * size. A range that is armed for one operation has a buffer of the pool, any of them, until the
+ * A direct window has consecutive ranges of equal size, and a pool of buffers of that size. A
+ * range that is armed for one operation has a buffer of the pool, any of them, until the
  * operation is over. Work requests name ranges by the L_Key of the window and the address of
- * the range, base + number * size. There is no R_Key: peers cannot name a window.
+ * the range, base + index * size. There is no R_Key: peers cannot name a window.
  *
  * Write (device to link): PAVO_METHOD_DIRECT_ARM gives the range a buffer and a length. The I/O
  * device fills it. The last byte closes the range, and a work request that waits for it is sent.
@@ -21,18 +21,19 @@
  *
  * Read (link to device): a range is armed, then an RDMA read is posted to it. Each response packet
  * is handed over at the beginning of the range, and the next one only when its bytes are drained.
- * With PAVO_DIRECT_WHOLE all of them lie in their places, and are handed over at once. The work
+ * With PAVO_DIRECT_WHOLE each of them is at its offset, and all are handed over at once. The work
  * request completes when the last byte is drained.
  *
- * Bytes go in and out by three faces. They are counted, not looked at: a byte that is written
- * twice counts twice.
+ * There are three interfaces to write and drain bytes. Only the number of bytes counts: a byte
+ * that is written twice counts twice.
  *   file    pwrite() and pread() on the window's file at (range * range_size + offset in the
  *           message): the adapter counts. Also splice(), sendfile(), io_uring.
- *   mmap    of the file at range * range_size: loads and stores, or O_DIRECT of a disk; after
- *           that PAVO_METHOD_DIRECT_COUNT. In a range that the bus side may not touch: SIGBUS.
+ *   mmap    of the file at range * range_size: loads and stores, or O_DIRECT of a disk; then
+ *           PAVO_METHOD_DIRECT_COUNT. An access to a range that the bus side does not own raises
+ *           SIGBUS.
  *   dma-buf of one range (PAVO_METHOD_DIRECT_EXPORT), for other drivers; likewise counted by call.
- *           A driver maps it in the turn of the bus side alone (else EBUSY; EIO: the window is
- *           closed), and the turn does not end while a mapping is there
+ *           A driver can map it while the bus side owns the range (else EBUSY; EIO: the window is
+ *           closed), and the ownership does not change while a mapping exists
  *
  * Errors of the file: EBADF: the range is not armed, or for the other direction; ENOSPC: a write
  * beyond the armed length (nothing was written); EBUSY: these are the last bytes, and a device or
@@ -62,7 +63,7 @@ enum pavo_direct_attr {
 	PAVO_ATTR_DIRECT_OPEN_RESP, /* out: struct pavo_direct_open_resp */
 	PAVO_ATTR_DIRECT_ARM_ARGS, /* in: struct pavo_direct_arm_args */
 	PAVO_ATTR_DIRECT_COUNT_ARGS, /* in: struct pavo_direct_count_args */
-	PAVO_ATTR_DIRECT_RANGE, /* in: __u32, number of a range */
+	PAVO_ATTR_DIRECT_RANGE, /* in: __u32, index of a range */
 	PAVO_ATTR_DIRECT_FD, /* out: __s32, file descriptor of a dma-buf */
 	/*
 	 * in, optional, of ARM: __aligned_u64, a doorbell as in the ring of the context. If the
@@ -119,7 +120,7 @@ struct pavo_direct_open_resp {
 
 /**
  * struct pavo_direct_arm_args - arm a range.
- * @range:    its number
+ * @range:    its index
  * @total:    bytes of the operation, 1 to range_size
  * @flags:    PAVO_DIRECT_*
  * @reserved: 0
@@ -135,39 +136,39 @@ struct pavo_direct_arm_args {
 };
 
 /**
- * struct pavo_direct_count_args - bytes that went in or out by mmap or dma-buf.
- * @range: number of the range
- * @bytes: of them; the call that makes the total ends the turn of the bus side
+ * struct pavo_direct_count_args - count bytes that were written or drained by mmap or dma-buf.
+ * @range: index of the range
+ * @bytes: their number; the call that reaches the total passes the range to the link side
  *
- * Errors: EINVAL; EBADF: the bus side has no turn; ENOSPC: more than the total (or than the
- * response); EBUSY: a device may still be at work in it, or a driver has it mapped by a dma-buf
- * (the call waits a second for that): the turn goes on, and these bytes do not count.
+ * Errors: EINVAL; EBADF: the bus side does not own the range; ENOSPC: more than the total (or
+ * than the response); EBUSY: a device may still access it, or a driver has it mapped by a dma-buf
+ * (the call waits a second for that): the bus side keeps the range, and these bytes do not count.
  */
 struct pavo_direct_count_args {
 	__u32 range;
 	__u32 bytes;
 };
 
-/* Kinds of operations; in a register. */
+/* Types of operations, in a register. */
 enum pavo_direct_type {
 	PAVO_DIRECT_TYPE_READ = 0,
 	PAVO_DIRECT_TYPE_WRITE = 1,
 };
 
 /**
- * struct pavo_direct_register - a range as it is (sources.md#direct-register). A step of the
- * adapter shows when it is complete.
+ * struct pavo_direct_register - the state of a range (sources.md#direct-register). The adapter
+ * updates it after a transition is complete.
  * @total:      bytes of the operation
  * @count:      write: bytes that the bus side has written
- * @response:   read: bytes of the response that lies there
- * @drained:    read: bytes of it that the bus side has taken
- * @buffer:     number of its buffer, or PAVO_DIRECT_NO_BUFFER
- * @bus_valid:  the bus side has its turn
- * @link_valid: the link side has its turn
+ * @response:   read: bytes of the response in the range
+ * @drained:    read: bytes of it that the bus side has drained
+ * @buffer:     index of its buffer, or PAVO_DIRECT_NO_BUFFER
+ * @bus_valid:  the bus side owns the range
+ * @link_valid: the link side owns the range
  * @type:       enum pavo_direct_type
  * @reserved:   0
- * @uses:       how often the range was armed
- * @done:       bytes of the operation that crossed the range so far
+ * @uses:       number of times that the range was armed
+ * @done:       bytes of the operation that have crossed the range so far
  */
 struct pavo_direct_register {
 	__u32 total;

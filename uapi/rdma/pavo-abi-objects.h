@@ -12,11 +12,11 @@
 /* ------------------------------------------------------------------ jobs */
 
 /*
- * Objects of pavo's own have methods of the uverbs file (RDMA_VERBS_IOCTL). The first
- * number of each kind is that of UVERBS_ID_NS_SHIFT, where the numbers of drivers begin.
+ * Objects of pavo's own have methods of the uverbs file (RDMA_VERBS_IOCTL). The first id of
+ * each kind is that of UVERBS_ID_NS_SHIFT, where the ids of drivers begin.
  *
- * A job (sources.md#windows-tce) owns TCE tables of the machine;
- * a mapping is a buffer in them, to be named by its PVO.
+ * A job (sources.md#windows-tce) owns TCE tables of the machine; a mapping is a buffer in them,
+ * named by its PVO.
  */
 #define PAVO_UVERBS_FIRST 0x1000u
 
@@ -78,7 +78,7 @@ struct pavo_job_open_args {
 };
 
 /**
- * struct pavo_job_info - numbers of a job on this machine at present.
+ * struct pavo_job_info - the state of a job on this machine at present.
  * @id:       JOBID
  * @slot:     job slot
  * @members:  opens that have not been closed
@@ -87,7 +87,7 @@ struct pavo_job_open_args {
  * @pinned:   bytes
  * @buffers:  pinned and mapped, each once
  * @mappings: uses of them
- * @shared:   times that a buffer was mapped already
+ * @shared:   number of times that a buffer was mapped already
  */
 struct pavo_job_info {
 	__u32 id;
@@ -106,11 +106,11 @@ enum pavo_pvo_result {
 	PAVO_PVO_OK = 0,
 	PAVO_PVO_TABLE = 1, /* the table does not exist, or belongs to no job */
 	PAVO_PVO_JOB = 2, /* the table belongs to another job */
-	PAVO_PVO_RANGE = 3, /* behind the end of the table */
-	PAVO_PVO_KEY = 4, /* the page is not, or no more, of that region */
+	PAVO_PVO_RANGE = 3, /* beyond the end of the table */
+	PAVO_PVO_KEY = 4, /* the page is not, or not any more, of that region */
 };
 
-/** struct pavo_job_check_args - may @length bytes from @pvo on be touched? */
+/** struct pavo_job_check_args - the range to check: @length bytes from @pvo on. */
 struct pavo_job_check_args {
 	__aligned_u64 pvo;
 	__aligned_u64 length;
@@ -138,12 +138,12 @@ struct pavo_map_resp {
 /* --------------------------------------------------------------- watches */
 
 /*
- * A watch has slots; each may watch memory of the process that sets it. A process that
- * keeps memory registered after use reads the slot's word, a __u32 in the mapped area. The
- * word tells it that the pages may be others now: it is 0 until the memory is unmapped,
- * replaced, moved, protected or marked copy-on-write (as by fork()), and not 0 when the
- * call that did so returns. The word of a slot that watches no memory is not 0, either. A
- * kernel without CONFIG_MMU_NOTIFIER has no watches.
+ * A watch has slots; each may watch memory of the process that sets it. A process that keeps
+ * memory registered after use reads the slot's word, a __u32 in the mapped area. The word is
+ * not 0 when the pages may be others: it is 0 until the memory is unmapped, replaced, moved,
+ * protected or marked copy-on-write (as by fork()), and not 0 when the call that did so
+ * returns. The word of a slot that watches no memory is not 0, either. A kernel without
+ * CONFIG_MMU_NOTIFIER has no watches.
  */
 
 /* Most slots of a watch. */
@@ -163,11 +163,11 @@ enum pavo_watch_attr {
 };
 
 /**
- * struct pavo_watch_set_args - from now on @slot watches the pages of this range, and no
- * longer those of before.
+ * struct pavo_watch_set_args - let @slot watch the pages of this range instead of those of
+ * before.
  * @start:    first byte of the range
  * @length:   bytes; 0: the slot watches no memory
- * @slot:     number of the slot
+ * @slot:     index of the slot
  * @reserved: 0
  */
 struct pavo_watch_set_args {
@@ -185,22 +185,22 @@ struct pavo_watch_set_args {
  *
  * A kick is a call without attributes. It takes all doorbells in the caller's context.
  *
- * PAVO_METHOD_DOORBELLS_RING gives the module a doorbell beside the page, and kicks: for processes
- * that share the context with the one that writes the page, as after fork(). Errors: EINVAL: the
+ * PAVO_METHOD_DOORBELLS_RING passes a doorbell without the page, and kicks: for processes that
+ * share the context with the one that writes the page, as after fork(). Errors: EINVAL: the
  * doorbell is of no queue pair of the context that may send; nothing is posted then.
  *
  * A doorbell worker is a thread of the process that is in the call PAVO_METHOD_DOORBELLS_POLL.
- * It takes doorbells and commands as they come, and so no process has to kick: the flags
- * PAVO_DB_NEED_KICK and PAVO_WCMD_NEED_KICK are clear. After the idle limit without any it
- * sets the flags and sleeps. The next kick wakes it. It is one thread like any other: its
- * CPU time, its affinity and its cgroups are those of its process, and it ends with it.
+ * It polls for doorbells and commands, so that no process has to kick: the flags
+ * PAVO_DB_NEED_KICK and PAVO_WCMD_NEED_KICK are clear. After the idle limit without any it sets
+ * the flags and sleeps. The next kick wakes it. Its CPU time, its affinity and its cgroups are
+ * those of its process, and it ends with the process.
  *
  * PAVO_METHOD_DOORBELLS_IDLE sets the idle limit, and with that allows a worker. Errors: EPERM:
  * the administrator allows none (parameter poll_idle_max of the module is 0).
  *
  * PAVO_METHOD_DOORBELLS_POLL returns 0 when the idle limit is 0, also if it was never set.
  * Errors: EBUSY: the context has a worker; EPERM: the administrator allows none any more; EINTR:
- * the thread got a signal, and may call again; EIO: the adapter is gone.
+ * the thread got a signal, and may repeat the call; EIO: the adapter was removed.
  */
 enum pavo_doorbells_method {
 	PAVO_METHOD_DOORBELLS_KICK = PAVO_UVERBS_FIRST,
@@ -211,8 +211,8 @@ enum pavo_doorbells_method {
 
 enum pavo_doorbells_attr {
 	/*
-	 * in: __u32, idle limit in microseconds. The parameter poll_idle_max is the most;
-	 * 0: the worker ends, and none begins.
+	 * in: __u32, idle limit in microseconds, at most the parameter poll_idle_max; 0: the
+	 * worker ends, and none begins.
 	 */
 	PAVO_ATTR_DOORBELLS_IDLE = PAVO_UVERBS_FIRST,
 	PAVO_ATTR_DOORBELLS_BELL, /* in: __u64, the doorbell */

@@ -13,12 +13,12 @@
 /*
  * A window (sources.md#windows-window) is a pair of FIFOs and a command page that a process
  * shares with an adapter. FIFOs are rings of frames. The adapter sends a packet for each
- * frame, to a window of the same job. It sends no packet twice, and packets may be lost and
+ * frame, to a window of the same job. It retransmits no packet, and packets may be lost and
  * overtake each other.
  */
 #define PAVO_FRAME_SIZE 2048u
 #define PAVO_FRAME_HDR_SIZE 16u
-/* Bytes of a frame that the adapter writes last, and that a consumer looks at. */
+/* Bytes of a frame that the adapter writes last, and that a consumer polls. */
 #define PAVO_FRAME_LINE 64u
 #define PAVO_FRAME_PAYLOAD (PAVO_FRAME_SIZE - PAVO_FRAME_HDR_SIZE)
 
@@ -36,7 +36,7 @@ enum pavo_frame_type {
 
 /*
  * pavo_frame_hdr.kind of messages: the part of the receiving process that they are for. The
- * adapter carries the kind and does not look at it.
+ * adapter carries the kind and does not interpret it.
  */
 enum pavo_message_kind {
 	PAVO_MESSAGE_PLAIN = 0, /* of programs */
@@ -50,11 +50,12 @@ enum pavo_frame_state {
 	PAVO_FRAME_EMPTY = 0, /* no frame has arrived; or it was not sent yet */
 	PAVO_FRAME_ARRIVED = 1,
 	PAVO_FRAME_SENT = 2, /* the last one of the adapter, and those below */
-	PAVO_FRAME_NOT_SENT = 3, /* the network stack did not take it: again? */
+	PAVO_FRAME_NOT_SENT =
+		3, /* the network stack did not take it: send it once more */
 	PAVO_FRAME_BAD_TYPE = 4,
 	PAVO_FRAME_BAD_LENGTH = 5, /* more than the window's max_payload */
-	PAVO_FRAME_BAD_NODE = 6, /* the window knows no address of it */
-	PAVO_FRAME_BAD_WINDOW = 7, /* not a number of 24 bits */
+	PAVO_FRAME_BAD_NODE = 6, /* the window has no route to it */
+	PAVO_FRAME_BAD_WINDOW = 7, /* not an id of 24 bits */
 	PAVO_FRAME_BAD_REQUEST =
 		8, /* undefined flags; another peer than its operation's */
 	PAVO_FRAME_BAD_RCXT =
@@ -75,8 +76,8 @@ enum pavo_frame_state {
  * @kind:   of a message, enum pavo_message_kind; else 0
  * @reserved: 0
  * @state:  enum pavo_frame_state. A sender writes 0, and the adapter another state when it
- *          has dealt with the frame. In an arrived frame all other bytes are there when the
- *          state is not 0; the consumer makes it 0 when it is done.
+ *          has processed the frame. In an arrived frame all other bytes are valid when the
+ *          state is not 0; the consumer sets it to 0 when it is done.
  */
 struct pavo_frame_hdr {
 	__u16 node;
@@ -89,12 +90,12 @@ struct pavo_frame_hdr {
 };
 
 /*
- * RDMA (sources.md#windows-write, sources.md#windows-read). The data of an operation goes
- * as packets that each say where they belong, so they may come in any order. The state of
- * an operation is in two rCxts, one at each end, that the windows took from their adapters.
- * The tid tells attempts from each other: each request on an rCxt has a higher one than all
- * before. The adapter sends no packet twice: if no end comes in time, the process asks for
- * the operation again, with a higher tid.
+ * RDMA (sources.md#windows-write, sources.md#windows-read). The packets of an operation each
+ * have the place of their data, so they may arrive in any order. The state of an operation is
+ * in two rCxts, one at each end, that the windows took from their adapters. The tid
+ * distinguishes attempts: each request on an rCxt has a higher one than all before. The adapter
+ * retransmits no packet: if the operation does not end in time, the process requests it once
+ * more, with a higher tid.
  */
 enum pavo_rdma_flag {
 	PAVO_RDMA_NOTIFY_SOURCE =
@@ -102,8 +103,8 @@ enum pavo_rdma_flag {
 	PAVO_RDMA_NOTIFY_TARGET = 0x2, /* ... and its target */
 	/*
 	 * Half RDMA: memory at one end only, and the FIFO at the other. Data for the FIFO
-	 * comes as frames RDMA_PIECE in any order. In place of the target's PVO there is a
-	 * number that the process chose, which counts bytes.
+	 * arrives as frames RDMA_PIECE in any order. In place of the target's PVO there is a
+	 * byte offset, from a start that the process chose.
 	 */
 	PAVO_RDMA_TO_FIFO = 0x4,
 	/*
@@ -125,18 +126,18 @@ enum pavo_rdma_flag {
  *               a read
  * @remote_pvo:  memory of the job at the other end
  * @length:      bytes; 0 is allowed
- * @tag:         told to both ends
+ * @tag:         for both ends, in struct pavo_rdma_done
  * @flags:       enum pavo_rdma_flag
  * @reserved:    0
- * @attempts:    how many tids ago the operation was begun first; 0: it begins now. The
- *               other end goes on with the data that it has, and does not place a complete
- *               operation again.
- * @cookie:      told to this end
+ * @attempts:    number of tids since the first attempt at the operation; 0: this is the first.
+ *               The other end keeps the data that it has, and does not place the data of a
+ *               complete operation once more.
+ * @cookie:      for this end, in struct pavo_rdma_done
  *
  * The adapter marks the frame when it has sent the last packet, or the request of a read.
- * The mark says nothing about arrival. Packets that wait in a queue of the interface refer
- * to the memory of a write: if a byte changes before its packet leaves, the packet does not
- * arrive.
+ * The mark does not say that packets have arrived. Packets in a queue of the interface refer
+ * to the memory of a write: if a byte changes before its packet is sent, the receiver drops the
+ * packet.
  */
 struct pavo_rdma_request {
 	__u32 local_rcxt;
@@ -153,8 +154,8 @@ struct pavo_rdma_request {
 };
 
 /*
- * In an arrived frame RDMA_READ @local_rcxt and @local_pvo are this end's. The other fields
- * are those of the end that asked, and go into the pieces as they are; @cookie is 0.
+ * In an arrived frame RDMA_READ @local_rcxt and @local_pvo are this end's. The other fields are
+ * those of the requester, and are copied into the pieces; @cookie is 0.
  */
 
 /**
@@ -166,9 +167,9 @@ struct pavo_rdma_request {
  * @remote_rcxt: see @local_rcxt
  * @tid:      see @local_rcxt. A higher one than before begins an operation, unless a frame
  *            RDMA_READ with that tid did
- * @pvo:      the place of this piece, or for TO_FIFO the number of its first byte
+ * @pvo:      the PVO of this piece, or for TO_FIFO the offset of its first byte
  * @total:    bytes of all pieces
- * @fragment: from 0 on, in any order; every attempt is cut in the same way
+ * @fragment: index from 0 on, in any order; every attempt is segmented in the same way
  * @tag:      see @local_rcxt
  * @attempts: see @local_rcxt
  * @flags:    see @local_rcxt; FROM_FIFO is not set
@@ -176,7 +177,7 @@ struct pavo_rdma_request {
  * @cookie:   see @local_rcxt
  * @reserved2: 0
  *
- * Adapters cut data for a FIFO at multiples of PAVO_PIECE_ALIGN.
+ * Adapters segment data for a FIFO at multiples of PAVO_PIECE_ALIGN.
  */
 struct pavo_rdma_piece {
 	__u32 local_rcxt;
@@ -197,15 +198,15 @@ struct pavo_rdma_piece {
 #define PAVO_PIECE_ALIGN 64u
 
 /**
- * struct pavo_rdma_done - payload of frames RDMA_DONE; all data can be seen.
+ * struct pavo_rdma_done - payload of frames RDMA_DONE; all data is visible.
  * @rcxt:      of this window
  * @peer_rcxt: of the other end
  * @tid:       of the attempt; ignore attempts older than the last
  * @length:    as requested
  * @tag:       as requested
  * @cookie:    of this end's request, 0 if the other end made it
- * @status:    enum pavo_pvo_result; not 0: memory named by the request may not be
- *             touched, and the operation is over
+ * @status:    enum pavo_pvo_result; not 0: memory named by the request is not the job's, and
+ *             the operation is over
  * @target:    1: this end is the data's target; 0: its source
  * @attempts:  as requested
  */
@@ -222,49 +223,48 @@ struct pavo_rdma_done {
 };
 
 /*
- * Number of an rCxt: its place in the adapter's pool, and above that the pool's key,
- * which changes with every recovery.
+ * Id of an rCxt: its index in the adapter's pool, and above that the pool's key, which changes
+ * with every recovery.
  */
 #define PAVO_RCXT_INDEX_BITS 20
 /*
- * Most rCxts that one call takes, gives back or cancels; EINVAL: more, none, or half of
- * one. A call to take them that fails takes none: ENOSPC: the adapter has not so many left
- * (parameter max_rcxts); EDQUOT: the user has as many as it may (share_per_user,
- * rcxts_per_user); ENOMEM;
- * ESHUTDOWN: the window is disabled. The other calls stop at an rCxt: EINVAL: it is not the
- * window's; giving back, EBUSY: it has data to send. They have done those before it.
+ * Most rCxts that one call takes, returns or cancels; EINVAL: more, none, or no whole number of
+ * ids. A call to take them that fails takes none: ENOSPC: the adapter has fewer left (parameter
+ * max_rcxts); EDQUOT: the user has as many as it may (share_per_user, rcxts_per_user); ENOMEM;
+ * ESHUTDOWN: the window is disabled. The other calls stop at the first rCxt that fails: EINVAL:
+ * it is not the window's; return: EBUSY: it has data to send. Those before it are done.
  */
 #define PAVO_RCXTS_AT_ONCE 1024u
 
 /*
- * Handlers of events (sources.md#windows-interrupt). A window has up to so many, each an
- * eventfd that the process registered. Events are those of the receive FIFO. Each goes to
- * one handler that is ready, in turn, and that handler is not ready from then on until it
- * says so again. If none is ready, the adapter remembers one event, however many there
- * were, for the next handler that becomes ready. A handler that goes after it was given an
- * event, and before it was ready again, leaves the event to the others. A handler sees the
- * FIFO at the time when it looks, not at the time of the event: there may be more frames,
- * or none any more. Every event also raises the eventfd recv_event that a window was opened
- * with.
+ * Handlers of events (sources.md#windows-interrupt). A window has up to PAVO_HANDLERS, each an
+ * eventfd that the process registered. Events are those of the receive FIFO. Ready handlers are
+ * served round-robin: each event goes to one of them, which is not ready from then on, until
+ * its next command HANDLER_READY. If none is ready, the adapter keeps one event, however many
+ * there were, for the next handler that becomes ready. If a handler is removed after an event
+ * and before its next HANDLER_READY, the event goes to another one. The FIFO may change between
+ * an event and the time when its handler polls: there may be more frames, or none. Every event
+ * also raises the eventfd recv_event with which a window was opened.
  *
- * The end of a window wakes all handlers, ready or not: when it is dead, disabled or
- * closed, and when its adapter goes, the adapter raises every handler's eventfd, recv_event
- * and send_event. From then on a handler that says that it is ready gets an event at once.
+ * The end of a window wakes all handlers, ready or not: when it is dead, disabled or closed,
+ * and when its adapter is removed, the adapter raises every handler's eventfd, recv_event and
+ * send_event. From then on a handler that becomes ready gets an event at once.
  */
 #define PAVO_HANDLERS 16u
 
 /*
- * Commands: 64 bits in the ring of the command page, the operation in bits 63..56,
- * its argument in 31..0, the rest 0. The adapter looks for them when it is called
- * (PAVO_METHOD_WINDOW_KICK), all the time while the context has a doorbell worker that is
- * awake, and before it drops a packet because the receive FIFO is full.
+ * Commands: 64 bits in the ring of the command page, the operation in bits 63..56, its argument
+ * in 31..0, the rest 0. The adapter takes them when it is called (PAVO_METHOD_WINDOW_KICK), all
+ * the time while the context has a doorbell worker that is awake, and before it drops a packet
+ * because the receive FIFO is full.
  */
 #define PAVO_WCMD_OP_SHIFT 56
 
 enum pavo_window_command {
 	PAVO_WCMD_START_TRANSMIT =
-		1, /* that many more frames are ready to be sent */
-	PAVO_WCMD_RETURN_SLOTS = 2, /* that many arrived frames were consumed */
+		1, /* argument: number of frames that are ready to be sent */
+	PAVO_WCMD_RETURN_SLOTS =
+		2, /* number of arrived frames that were consumed */
 	/*
 	 * Event when the n-th frame from now has arrived, or was sent. 0 and numbers above
 	 * 2^31 - 1, so all ones: none.
@@ -272,30 +272,30 @@ enum pavo_window_command {
 	PAVO_WCMD_RECV_THRESHOLD = 3,
 	PAVO_WCMD_SEND_THRESHOLD = 4,
 	/*
-	 * In place of RECV_THRESHOLD: event as soon as the n-th frame has its slot, before
-	 * it can be seen. A handler that gets the event polls the header for a while.
-	 * Frames that were under way at the command count, so the event may be early by a
-	 * frame that was seen already, but never late.
+	 * In place of RECV_THRESHOLD: event as soon as the n-th frame has its slot, before it
+	 * is visible. A handler that gets the event polls the header for a while. Frames that
+	 * were being written at the command count, so the event may be early by a frame that
+	 * was visible already, but never too late.
 	 */
 	PAVO_WCMD_RECV_THRESHOLD_EARLY = 5,
-	PAVO_WCMD_HANDLER_READY = 6, /* the handler of that number */
+	PAVO_WCMD_HANDLER_READY = 6, /* argument: number of the handler */
 };
 
 #define PAVO_WCMD_RING 256u /* entries */
 
 /* Bits of pavo_command_page.flags; the bit of PAVO_DB_NEED_KICK. */
-#define PAVO_WCMD_NEED_KICK 0x1u /* no worker looks: the process calls */
+#define PAVO_WCMD_NEED_KICK 0x1u /* no worker polls: the process calls */
 
 /**
  * struct pavo_command_page - shared with the process.
  * @producer: commands written so far, the process's
  * @reserved: 0
  * @consumer: taken so far, the adapter's
- * @flags:    PAVO_WCMD_*, the adapter's; a process reads it after a full barrier behind
- *            @producer. A doorbell worker (PAVO_METHOD_DOORBELLS_POLL) serves 64 windows of
- *            its context; the flags of others stay set
+ * @flags:    PAVO_WCMD_*, the adapter's; a process reads it after it has written @producer and
+ *            a full barrier. A doorbell worker (PAVO_METHOD_DOORBELLS_POLL) serves 64 windows
+ *            of its context; the flags of others stay set
  * @reserved2: 0
- * @ring:     command number n is in entry n % PAVO_WCMD_RING
+ * @ring:     command n is in entry n % PAVO_WCMD_RING
  */
 struct pavo_command_page {
 	__u32 producer;
@@ -338,8 +338,8 @@ enum pavo_window_attr {
 	PAVO_ATTR_WINDOW_HANDLER_MADE, /* out: __u32, number of a handler */
 	PAVO_ATTR_WINDOW_HANDLER, /* in: __u32, likewise */
 	/*
-	 * out: __u32. 0: no CPU is at work any more with the window as it was before it was
-	 * disabled; else the number of CPUs that may be, at least 1.
+	 * out: __u32, number of CPUs that may still use the window as it was before it was
+	 * disabled; once 0 it stays 0.
 	 */
 	PAVO_ATTR_WINDOW_AT_WORK,
 };
@@ -358,8 +358,8 @@ enum pavo_window_flag {
  * struct pavo_window_args - a window to be opened.
  * @send_frames: of its send FIFO
  * @recv_frames: of its receive FIFO
- * @nodes:      addresses that it may know, 1 to 65536
- * @node:       number of this machine in the job
+ * @nodes:      nodes to which it may have routes, 1 to 65536
+ * @node:       id of this machine in the job
  * @sgid_index: the adapter's address that it uses
  * @recv_event: an eventfd, or -1
  * @send_event: an eventfd, or -1
@@ -368,7 +368,7 @@ enum pavo_window_flag {
  * Errors: EINVAL; ENOSPC: the adapter has as many as it may (parameter max_windows);
  * EDQUOT: the user has as many as it may (share_per_user);
  * ENOMEM: more memory than may be locked, or none left; EBADF: no eventfd; EMSGSIZE: the
- * interface's MTU has no room for a packet with more than 128 bytes.
+ * interface's MTU is too small for a packet with more than 128 bytes.
  */
 struct pavo_window_args {
 	__u32 send_frames;
@@ -386,7 +386,7 @@ struct pavo_window_args {
  * @send:        its send FIFO
  * @recv:        its receive FIFO
  * @commands:    its command page
- * @window:      its number, 24 bits
+ * @window:      its id, 24 bits
  * @max_payload: of a frame, so that its packet fits the interface
  */
 struct pavo_window_resp {
@@ -397,25 +397,24 @@ struct pavo_window_resp {
 	__u32 max_payload;
 };
 
-/* Routes to a node that a window may have, and source ports that one call gives. */
+/* Most routes of a window to a node, and source ports of one call. */
 #define PAVO_ROUTES_MOST 64u
 #define PAVO_ROUTE_PORTS_MOST 16u
 
 enum pavo_node_flag {
-	PAVO_NODE_ADD =
-		0x1, /* beside the routes of before; else instead of them */
+	PAVO_NODE_ADD = 0x1, /* add to the node's routes; else replace them */
 	PAVO_NODE_SGID = 0x2, /* from @sgid_index, not from the window's */
 	PAVO_NODE_FLAGS = 0x3,
 };
 
 /**
  * struct pavo_window_node_args - routes to a node (sources.md#windows-striping).
- * Packets take all of a node's routes in turn.
+ * Packets take all of a node's routes, round-robin.
  * @gid:        an address of the node
- * @node:       its number
+ * @node:       its id
  * @flags:      enum pavo_node_flag
  * @ports:      number of UDP source ports, each a route, by which switches and receivers
- *              tell flows. 1 to PAVO_ROUTE_PORTS_MOST; 0: the usual number, 4
+ *              distinguish flows. 1 to PAVO_ROUTE_PORTS_MOST; 0: 4
  * @sgid_index: an address of this adapter, with PAVO_NODE_SGID; else 0
  * @reserved:   0
  *
@@ -442,8 +441,8 @@ enum pavo_lmt_event {
  * process reads it; root reads those of all windows in debugfs.
  * @state:        1: valid; 2: dead, after a request named memory that is not its
  *                job's; 3: disabled
- * @window:       number of the window
- * @job:          number of its job
+ * @window:       id of the window
+ * @job:          JOBID of its job
  * @recv_frames:  size of the receive FIFO
  * @recv_count:   frames that have arrived, the slot of the next one is that modulo
  *                @recv_frames
@@ -451,30 +450,30 @@ enum pavo_lmt_event {
  * @recv_threshold: frames until the event; 0: none
  * @send_frames:  size of the send FIFO
  * @send_count:   frames that were sent, likewise
- * @send_ready:   frames that are ready to be sent; not those of the turn under way
+ * @send_ready:   frames that are ready to be sent; not those of the quantum being sent
  * @send_threshold: frames until the event; 0: none
- * @quantum:      frames of it that are sent in a turn
+ * @quantum:      frames of it that are sent before the next window's
  * @rcxts:        queued to send
  * @rcxt_head:    the first of them; 0 if there are none
  * @rcxt_tail:    the last of them; 0 if there are none
  * @fatal_rcxt:   of the request after which the window was dead
  * @rcxts_owned:  taken from the adapter's pool
- * @recoveries:   of the adapter: with each all rCxts were gone
- * @flags:        it was opened with
+ * @recoveries:   of the adapter: each revoked all rCxts
+ * @flags:        with which it was opened
  * @recv_early:   frames until the early event; 0: none
  * @handlers:     that are registered, a bit for each number
  * @handlers_ready: those of them that are ready
- * @event_kept:   1: an event is remembered for the next handler that is ready
- * @quantum_left: frames, then packets of RDMA, that are left of the window's present turn,
- *                1 to @quantum; 0: it is another window's turn
- * @node:         number of this machine in the job
- * @events:       eventfds that it was opened with, enum pavo_lmt_event.
+ * @event_kept:   1: an event is kept for the next handler that becomes ready
+ * @quantum_left: frames, then packets of RDMA, that are left of the window's present quantum,
+ *                1 to @quantum; 0: no worker serves the window
+ * @node:         id of this machine in the job
+ * @events:       eventfds with which it was opened, enum pavo_lmt_event.
  *                sources.md#windows-lmt has interrupt vector data in their place, of which
  *                an eventfd has none. A fatal error raises these and @handlers, too
- * @key:          stamped on packets of the window, and required of packets for it; 0 for
- *                readers without CAP_NET_ADMIN
+ * @key:          in packets of the window, and required of packets for it; 0 for readers
+ *                without CAP_NET_ADMIN
  * @recv_offset:  address of the receive FIFO: the offset for mmap() of the window's uverbs
- *                file. The kernel tells its own addresses to no process
+ *                file. The kernel reveals its own addresses to no process
  * @send_offset:  likewise of the send FIFO
  */
 struct pavo_lmt {

@@ -6,8 +6,8 @@
  * completion queue, and the driver part of the uverbs commands. Included by
  * the module and by the libibverbs provider; depends on nothing but types.
  *
- * All shared memory is in the byte order of the host. The module trusts none of it: it
- * reads each word once, copies, checks, then uses.
+ * All shared memory is in the byte order of the host. The module does not trust it: it reads
+ * each word once, copies it, and checks the copy before use.
  *
  * Doorbells follow sources.md#engine-7-1-1, segments sources.md#engine-2-4-3, and
  * receive WQEs sources.md#engine-4-4-2.
@@ -23,7 +23,7 @@
 /** The only port of an adapter. */
 #define PAVO_PORT 1
 
-/** Offsets and sizes inside work queues are counted in units of 16 bytes. */
+/** Offsets and sizes in work queues are in units of 16 bytes. */
 #define PAVO_WQE_UNIT 16
 /** Largest WQE: the size field of a doorbell has 8 bits. */
 #define PAVO_WQE_MAX_SIZE (255 * PAVO_WQE_UNIT)
@@ -32,7 +32,7 @@
 
 /**
  * struct pavo_mmap_info - a mappable region, as announced by the module.
- * @offset: to be given to mmap() on the uverbs file
+ * @offset: the offset for mmap() of the uverbs file
  * @size:   bytes, a multiple of the page size; 0 means that there is no region
  * @reserved: 0
  */
@@ -45,9 +45,8 @@ struct pavo_mmap_info {
 /* -------------------------------------------------------------- doorbells */
 
 /*
- * Operations a user may ask for (the 5-bit opcode of doorbell and NextSeg).
- * They are not BTH opcodes: those follow from the operation, the service and
- * the segmentation.
+ * Operations of work requests (the 5-bit opcode of doorbell and NextSeg). They are not BTH
+ * opcodes: those follow from the operation, the service and the segmentation.
  */
 enum pavo_wqe_op {
 	PAVO_WQE_NOP = 0,
@@ -63,7 +62,7 @@ enum pavo_wqe_op {
 	PAVO_WQE_BIND_MW = 10,
 	PAVO_WQE_REG_MR = 11, /* kernel consumers only */
 	PAVO_WQE_ATOMIC_WRITE = 12,
-	PAVO_WQE_FLUSH = 13, /* kept for it: no queue takes it */
+	PAVO_WQE_FLUSH = 13, /* reserved: no queue takes it */
 	PAVO_WQE_EXT_FETCH_ADD = 14,
 	PAVO_WQE_EXT_SWAP = 15,
 	PAVO_WQE_EXT_CMP_SWAP = 16,
@@ -91,7 +90,7 @@ enum pavo_wqe_op {
 #define PAVO_DB_RING_ENTRIES 256
 
 /* Bits of pavo_doorbell_page.flags, written by the module. */
-#define PAVO_DB_NEED_KICK 0x1u /* no worker looks: ring, then call the kernel */
+#define PAVO_DB_NEED_KICK 0x1u /* no worker polls: ring, then call the kernel */
 
 /**
  * struct pavo_doorbell_page - one per ucontext, one page, mapped read/write.
@@ -103,12 +102,12 @@ enum pavo_wqe_op {
  * @pad1:  keeps @ring in another cache line
  * @ring:  entry i of the free-running count is at ring[i % ENTRIES]
  *
- * Several threads of a process share it and must exclude each other. A child of fork() leaves it
- * to its parent, and rings by PAVO_METHOD_DOORBELLS_RING. The kick is
- * PAVO_METHOD_DOORBELLS_KICK: it drains the whole ring in the caller's context. The uverbs
- * POST_SEND command without work requests, on any QP of the ucontext, does the same. While a
- * doorbell worker is awake (PAVO_METHOD_DOORBELLS_POLL) the module clears PAVO_DB_NEED_KICK. A
- * process looks at @flags after a full barrier behind @prod.
+ * Several threads of a process share it and must exclude each other. A child of fork() does not
+ * write it, and rings by PAVO_METHOD_DOORBELLS_RING. The kick is PAVO_METHOD_DOORBELLS_KICK: it
+ * drains the whole ring in the caller's context. The uverbs POST_SEND command without work
+ * requests, on any QP of the ucontext, does the same. While a doorbell worker is awake
+ * (PAVO_METHOD_DOORBELLS_POLL) the module clears PAVO_DB_NEED_KICK. A process reads @flags after
+ * it has written @prod and a full barrier.
  */
 struct pavo_doorbell_page {
 	__u32 prod;
@@ -119,13 +118,13 @@ struct pavo_doorbell_page {
 	__aligned_u64 ring[PAVO_DB_RING_ENTRIES];
 };
 
-/* ------------------------------------------------------- room of a process */
+/* ------------------------------------------------- private area of a process */
 
 /*
- * Behind the slots of an SQ, RQ or shared receive queue, in the same region, is room that the
- * module never looks at, zeroed when it is made. A provider keeps its indices there, and a wr_id
- * for each slot, so that a process and its children have the same, as they have the same queue.
- * Modules before that announce regions that are too short for it.
+ * The slots of an SQ, RQ or shared receive queue are followed, in the same region, by an area
+ * that the module zeroes when it makes the region and never reads. A provider keeps its indices
+ * there, and a wr_id for each slot, so that a process and its children share them with the
+ * queue. Older modules announce regions that are too short for this area.
  */
 #define PAVO_QUEUE_OWN_SIZE(slots) (8 + 8 * (slots))
 
@@ -143,7 +142,7 @@ struct pavo_doorbell_page {
  *   IMM64            NextSeg [XrcSeg] Imm64Seg
  *   LOCAL_INV        NextSeg, the key in imm
  *   BIND_MW          NextSeg BindSeg
- * UdSeg is there for UD, XrcSeg for XRC initiators, always and only.
+ * UdSeg is present for UD only, and XrcSeg for XRC initiators only; there they are mandatory.
  * Slots are used in ring order: the n-th WQE of a QP since RESET is in slot
  * n % sq_wqe_cnt.
  */
@@ -206,7 +205,7 @@ struct pavo_ext_atomic_seg {
 
 /**
  * struct pavo_imm64_seg - the data of IMM64 (Imm64Seg; sources.md#ext-immediate).
- * @imm:      eight bytes, as they go on the wire and come to the peer's completion
+ * @imm:      eight bytes, as on the wire and in the peer's completion
  * @reserved: 0
  */
 struct pavo_imm64_seg {
@@ -247,7 +246,7 @@ struct pavo_ud_seg {
 
 /**
  * struct pavo_xrc_seg - the shared receive queue of a message (XRC, IBA annex A14).
- * @srqn: number of the shared receive queue at the other end, 24 bits
+ * @srqn: SRQN of the shared receive queue at the other end, 24 bits
  * @reserved: 0
  */
 struct pavo_xrc_seg {
@@ -284,8 +283,8 @@ struct pavo_data_seg {
  * @va:     start of the memory window
  * @length: bytes
  * @mw_rkey: the memory window's present key
- * @new_rkey: the key that it shall have
- * @mr_lkey: region bound to
+ * @new_rkey: its key after the bind
+ * @mr_lkey: region to bind it to
  * @access: IB_ACCESS_* of the memory window
  */
 struct pavo_bind_seg {
@@ -308,7 +307,7 @@ struct pavo_bind_seg {
  *         release order after the WQE
  * @pad0:  keeps @cons in another cache line
  * @cons:  WQEs taken since RESET; written by the module, a hint only
- * @flags: PAVO_RQ_*; read by the poster after a full barrier behind @prod
+ * @flags: PAVO_RQ_*; the poster reads it after it has written @prod and a full barrier
  * @pad1:  keeps the slots in another cache line
  *
  * There is no receive doorbell: an arriving Send is the doorbell. A receive WQE is NextSeg,
@@ -316,10 +315,9 @@ struct pavo_bind_seg {
  * PAVO_RQ_HEADER_SIZE + slot * rq_wqe_size. The kick is the uverbs POST_RECV command
  * without work requests.
  *
- * A shared receive queue has the same region. QPs take its WQEs in turn but
- * complete them in any order, so a WQE brings its wr_id along: NextSeg is
- * struct pavo_srq_seg there, and all zero in the RQ of a QP. Its slot may be
- * used again as soon as @cons has passed it.
+ * A shared receive queue has the same region. QPs take its WQEs in order but complete them in
+ * any order, so a WQE has its wr_id in it: NextSeg is struct pavo_srq_seg there, and all zero
+ * in the RQ of a QP. Its slot may be reused as soon as @cons has passed it.
  */
 struct pavo_rq_header {
 	__u32 prod;
@@ -333,7 +331,7 @@ struct pavo_rq_header {
 
 /**
  * struct pavo_srq_seg - first segment of a WQE of a shared receive queue.
- * @wr_id: comes back in pavo_cqe.wr_id
+ * @wr_id: copied to pavo_cqe.wr_id
  * @reserved: 0
  */
 struct pavo_srq_seg {
@@ -352,7 +350,7 @@ struct pavo_srq_seg {
 #define PAVO_CQE_SRQ 0x20u /* of an SRQ: wr_id names the WQE, not wqe */
 #define PAVO_CQE_IMM64 0x40u
 
-/* The header in the place of the GRH; the numbers of enum rdma_network_type. */
+/* The header in the place of the GRH; the values of enum rdma_network_type. */
 #define PAVO_NETWORK_IPV4 2
 #define PAVO_NETWORK_IPV6 3
 
@@ -378,7 +376,7 @@ struct pavo_srq_seg {
  * @sl:        0
  * @network_hdr_type: UD with GRH: PAVO_NETWORK_*
  * @reserved:  0
- * @wr_id:  with PAVO_CQE_SRQ: from the WQE
+ * @wr_id:     with PAVO_CQE_SRQ: from the WQE
  * @flags:     PAVO_CQE_*; written last, with release order
  *
  * Entry n (free running) is at cqe[n % count]; it is valid once OWNER equals
@@ -412,7 +410,7 @@ struct pavo_cqe {
 /**
  * struct pavo_cq_header - start of the CQ region; the entries follow it.
  * @cons: entries consumed (free running), written by user space
- * @own:  the process' own, 0 in a new ring; the module never looks at it
+ * @own:  for the process, 0 in a new ring; the module never reads it
  * @pad0: keeps @prod in another cache line
  * @prod: entries written (free running), written by the module, a hint only
  * @pad1: keeps the entries in another cache line
@@ -427,7 +425,7 @@ struct pavo_cq_header {
 
 #define PAVO_CQ_HEADER_SIZE 128
 
-/* The reason why a work request failed, beside its status. */
+/* The detailed reason why a work request failed, in addition to its status. */
 enum pavo_vendor_err {
 	PAVO_VE_NONE = 0,
 	PAVO_VE_FLUSHED = 1,
@@ -450,7 +448,7 @@ enum pavo_vendor_err {
 	PAVO_VE_RQ_INDEX = 17, /* RQ producer index beyond the queue */
 	PAVO_VE_RQ_LENGTH = 18, /* message longer than the receive WQE */
 	PAVO_VE_KEY_STATE = 19, /* invalidated, or not yet valid */
-	PAVO_VE_MW_BIND = 20, /* window, region, QP or PD do not go together */
+	PAVO_VE_MW_BIND = 20, /* window, region, QP or PD do not match */
 	PAVO_VE_MW_RANGE = 21, /* window beyond its region, or its rights */
 };
 
@@ -463,9 +461,8 @@ struct pavo_alloc_ucontext_resp {
 };
 
 /**
- * struct pavo_create_cq_resp - the ring of a new CQ, or the new ring of one
- * that was resized: it holds the entries that were not consumed yet, at their
- * old free-running numbers.
+ * struct pavo_create_cq_resp - the ring of a new CQ, or the new ring of one that was resized: it
+ * has the entries that were not consumed yet, at their old free-running indices.
  * @ring:     region to map
  * @cqe_cnt:  entries, a power of two
  * @reserved: 0
@@ -499,7 +496,7 @@ struct pavo_create_qp_resp {
  * @rq: region to map, as that of a QP's RQ
  * @wqe_size: stride of a slot in bytes
  * @wqe_cnt: slots, a power of two
- * @srqn: its number for XRC, 24 bits
+ * @srqn: SRQN for XRC, 24 bits
  * @reserved: 0
  */
 struct pavo_create_srq_resp {

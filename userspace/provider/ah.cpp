@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * ah.cpp - address handles: known to the kernel, and kept here as the address
- * vector that post_send.cpp copies into each datagram's WQE.
+ * ah.cpp - address handles: created in the kernel, and kept here as the address vector that
+ * post_send.cpp copies into each datagram's WQE.
  */
 #include <cerrno>
 #include <cstring>
@@ -42,8 +42,8 @@ ibv_ah *create_ah(ibv_pd *pd, ibv_ah_attr *attr)
 
 	/*
 	 * The kernel has just resolved the same address, so this finds it in
-	 * the neighbour table. Left zero if user space may not see that table:
-	 * the module then goes by the GID.
+	 * the neighbour table. Left zero if user space may not read that table: the module then
+	 * resolves the GID.
 	 */
 	if (ibv_resolve_eth_l2_from_gid(pd->context, attr, ah->av.dmac, &vlan))
 		memset(ah->av.dmac, 0, sizeof(ah->av.dmac));

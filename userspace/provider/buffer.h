@@ -50,9 +50,8 @@ public:
 	}
 
 	/**
-	 * @size zeroed bytes, once. If @from is null, or its function leaves
-	 * the work to it, the heap gives them. False without memory, with errno
-	 * set.
+	 * Allocates @size zeroed bytes, once: by the function of @from, or from the heap if @from
+	 * is null or its function leaves it to the provider. False without memory, with errno set.
 	 */
 	bool allocate(Allocator *from, size_t size, pavodv_resource resource)
 	{

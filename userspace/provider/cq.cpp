@@ -37,17 +37,17 @@ bool next_cqe(Cq *cq, uint32_t &number, pavo_cqe *copy)
 	if (!is_valid(cq, number))
 		return false;
 	memcpy(copy, &cq->entries[number & (cq->count - 1)], sizeof(*copy));
-	/* The compiler must not read the ring again for a value that it has read. */
+	/* The compiler must not read a value of the ring twice. */
 	asm volatile("" ::: "memory");
 	number++;
 	return true;
 }
 
 /*
- * A peer that has answered an extended operation knows them. A peer that never
- * answered any may know none, or may be gone.
+ * Records whether the peer supports extended operations: it does if it has acknowledged one. A
+ * peer that never acknowledged any may support none, or may be unreachable.
  */
-void learn_of_peer(Qp *qp, const ibv_wc &wc, uint8_t op)
+void note_peer(Qp *qp, const ibv_wc &wc, uint8_t op)
 {
 	if (!is_extended(op))
 		return;
@@ -58,7 +58,7 @@ void learn_of_peer(Qp *qp, const ibv_wc &wc, uint8_t op)
 		qp->peer = PAVODV_PEER_SILENT;
 }
 
-/* False if the application must not see the entry: its QP is gone, or was reset. */
+/* False if the application must not see the entry: its QP was destroyed or reset. */
 bool translate(Context *context, const pavo_cqe &cqe, ibv_wc *wc)
 {
 	Qp *qp = context->state->qps.find(cqe.qpn);
@@ -84,7 +84,7 @@ bool translate(Context *context, const pavo_cqe &cqe, ibv_wc *wc)
 	else
 		spoil_wc(wc);
 	if (!(cqe.flags & PAVO_CQE_RECV))
-		learn_of_peer(qp, *wc, cqe.opcode);
+		note_peer(qp, *wc, cqe.opcode);
 	return true;
 }
 
@@ -167,9 +167,8 @@ int destroy_cq(ibv_cq *ibcq)
 }
 
 /*
- * The module moves entries that were not consumed to a new ring, where they
- * keep their numbers. No thread polls meanwhile: the old ring is dead when the
- * call returns.
+ * The module moves entries that were not consumed to a new ring, where they keep their indices.
+ * No thread polls meanwhile: the old ring is dead when the call returns.
  */
 int resize_cq(ibv_cq *ibcq, int cqe)
 {
@@ -201,7 +200,7 @@ bool poll_one(Context *context, Cq *cq, uint32_t begun, pavo_cqe *cqe,
 {
 	uint32_t &number = taken(cq);
 
-	/* One round of the ring at most: it may be filled behind us forever. */
+	/* At most one pass of the ring: the module may refill it all the time. */
 	while (number - begun < cq->count && next_cqe(cq, number, cqe))
 		if (translate(context, *cqe, wc))
 			return true;

@@ -89,7 +89,7 @@ uint32_t read_byte_len(ibv_cq_ex *cq)
 	return to_cq(cq)->wc.byte_len;
 }
 
-/* Or the invalidated key: the same word. */
+/* Or the invalidated key: the same field. */
 __be32 read_imm_data(ibv_cq_ex *cq)
 {
 	return to_cq(cq)->wc.imm_data;

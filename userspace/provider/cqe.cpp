@@ -39,8 +39,8 @@ unsigned int wc_flags(uint8_t flags)
 }
 
 /*
- * RoCE has no service levels. Adapters in hardware tell here the kind of header
- * in the place of the GRH, and UCX drops datagrams over IPv4 without it.
+ * RoCE has no service levels. Adapters in hardware report here the kind of header in the place
+ * of the GRH, and UCX drops datagrams over IPv4 without it.
  */
 uint8_t service_level(const pavo_cqe &cqe)
 {
@@ -76,7 +76,7 @@ void decode_cqe(const pavo_cqe &cqe, ibv_wc *wc)
 		       find_send_completion(cqe.opcode, &wc->opcode);
 	wc->vendor_err = cqe.vendor_err;
 	wc->byte_len = cqe.byte_len;
-	wc->imm_data = cqe.imm; /* or the key: the same word of wc */
+	wc->imm_data = cqe.imm; /* or the key: the same field of wc */
 	wc->qp_num = cqe.qpn;
 	wc->src_qp = cqe.src_qp;
 	wc->wc_flags = wc_flags(cqe.flags);

@@ -32,7 +32,7 @@ public:
 	/** False in a child of the process that made it. */
 	bool is_ours() const { return page_; }
 
-	/** Puts a doorbell into the ring; false if there is no room, or no ring. */
+	/** Puts a doorbell into the ring; false if it is full, or there is none. */
 	bool ring(uint64_t doorbell)
 	{
 		if (!page_)

@@ -2,11 +2,11 @@
 /*
  * kick.cpp - the calls into the module that the data path may need.
  *
- * That of doorbells is a method of pavo's own without attributes, which is the cheapest call of
- * the uverbs file. That of receive queues, and of doorbells where the module is older than
+ * The kick of doorbells is a method of pavo's own without attributes, which is the cheapest call
+ * of the uverbs file. The kick of receive queues, and of doorbells where the module is older than
  * that method, is the uverbs command POST_RECV or POST_SEND without a work request, written, or
- * carried in a method (INVOKE_WRITE). All run in the caller's context and find their work in
- * shared memory. Called by post_send.cpp, post_recv.cpp and dv.cpp.
+ * in a method (INVOKE_WRITE). All run in the caller's context and find their work in shared
+ * memory. Called by post_send.cpp, post_recv.cpp and dv.cpp.
  */
 #include <atomic>
 #include <cerrno>
@@ -29,7 +29,7 @@ template <class Kernel> struct Request {
 	Kernel kernel;
 };
 
-/* More attempts than memory is ever short for in a process that goes on. */
+/* Attempts of a kick while the kernel has no memory: far more than a shortage lasts. */
 constexpr int kick_attempts = 10000;
 /* Attributes of the method that carries a command. */
 constexpr size_t carriers = 3;
@@ -113,10 +113,10 @@ int call_once(ibv_context *context, uint32_t command, const Kernel &kernel,
 }
 
 /*
- * Tries again while @attempt returns that the kernel had no memory, for itself (ENOMEM) or for a
- * page of the caller (EFAULT; its addresses are on the provider's own stack). The requests are
- * in the ring already, and the provider cannot take them back. An application that got an
- * error would post them again, and the module would carry out both.
+ * Repeats @attempt while the kernel has no memory, for itself (ENOMEM) or for a page of the
+ * caller (EFAULT; its addresses are on the provider's own stack). The requests are in the ring
+ * already, and the provider cannot remove them. An application that got an error would post them
+ * once more, and the module would carry out both.
  */
 template <class Attempt> int insist(Attempt attempt)
 {

@@ -48,7 +48,7 @@ constexpr Row rows[] = {
 };
 // clang-format on
 
-/* The rows by opcode of verbs; no services: the provider does not know the opcode. */
+/* The rows by opcode of verbs; no services: the provider does not support the opcode. */
 constexpr auto by_opcode = [] {
 	std::array<Operation, 20> of = {};
 
@@ -57,7 +57,7 @@ constexpr auto by_opcode = [] {
 	return of;
 }();
 
-/* By number of the module. */
+/* The rows by enum pavo_wqe_op. */
 constexpr auto by_number = [] {
 	std::array<Operation, PAVO_WQE_OP_COUNT> of = {};
 

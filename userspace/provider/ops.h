@@ -32,14 +32,14 @@ constexpr auto WR_EXT_SWAP = static_cast<ibv_wr_opcode>(17);
 constexpr auto WR_EXT_CMP_SWAP = static_cast<ibv_wr_opcode>(18);
 constexpr auto WR_IMM64 = static_cast<ibv_wr_opcode>(19);
 
-/** Meaning of the word of NextSeg that is the operation's own. */
+/** Meaning of pavo_next_seg.imm, which depends on the operation. */
 enum class Word : uint8_t { none, immediate, key };
 
 /**
  * @op:         enum pavo_wqe_op
- * @services:   bits of its services; 0: the provider does not know the request
+ * @services:   bits of its services; 0: the provider does not support the request
  * @shape:      segments
- * @word:       of NextSeg
+ * @word:       meaning of pavo_next_seg.imm
  * @may_inline: its payload may be in the WQE
  * @wc:         opcode of its completion
  * @flag:       IBV_QP_EX_WITH_*; 0: every queue pair of the service has it
@@ -57,13 +57,13 @@ struct Operation {
 /** The row of @opcode; null if it is no operation of the service. */
 const Operation *find_operation(ibv_qp_type service, ibv_wr_opcode opcode);
 
-/** Can a QP of @type be asked for all of @ops (IBV_QP_EX_WITH_*)? */
+/** Does a QP of @type support all of @ops (IBV_QP_EX_WITH_*)? */
 bool send_ops_supported(ibv_qp_type type, uint64_t ops);
 
-/** The opcode of @op's completion; false: no operation has that number. */
+/** Sets @opcode to that of @op's completion; false: @op is no operation. */
 bool find_send_completion(uint8_t op, ibv_wc_opcode *opcode);
 
-/** Is it one that a peer may not know? */
+/** Is it one that a peer may not support? */
 bool is_extended(uint8_t op);
 
 } // namespace pavo

@@ -2,9 +2,9 @@
 /*
  * pd.cpp - protection domains, thread domains and parent domains.
  *
- * A thread domain is nothing but a promise: queues of a PD that contains one
- * are made without locks. A parent domain may have functions to allocate what
- * queues keep on this side (buffer.h). The kernel knows PDs only.
+ * A thread domain has no state: queues of a PD that contains one are made without locks. A
+ * parent domain may have functions to allocate the provider's memory of queues (buffer.h). The
+ * kernel has PDs only.
  */
 #include <cerrno>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * post_recv.cpp - receive work requests: stores to memory and nothing else,
- * except for a QP in error, whose requests the module must be told to flush.
+ * post_recv.cpp - receive work requests: stores to memory without a system call, except for a QP
+ * in error, whose requests the module flushes in a call.
  *
  * Called by libibverbs for ibv_post_recv().
  */
@@ -22,7 +22,7 @@ bool needs_kick(pavo_rq_header *header)
 	       PAVO_RQ_NEED_KICK;
 }
 
-/* Writes the requests behind the head; false if none was. */
+/* Writes the requests after the head; false if none was written. */
 bool write_wqes(WorkQueue &rq, ibv_recv_wr *wr, ibv_recv_wr **bad_wr, int *err)
 {
 	uint32_t head = rq.head();

@@ -13,7 +13,7 @@
 
 namespace pavo {
 
-/* A full ring is drained by each kick; others may fill it again meanwhile. */
+/* Attempts to ring: a kick drains a full ring, but other threads may refill it meanwhile. */
 static constexpr int ring_attempts = 64;
 
 int SqChain::add(const ibv_send_wr &wr, const Extension *extension)
@@ -36,7 +36,7 @@ int SqChain::add(const ibv_send_wr &wr, const Extension *extension)
 	else
 		link_wqe(sq_.slot(head_ - 1), name, sq_.offset(head_));
 	sq_.remember(head_++, wr.wr_id);
-	/* A chain that is given up leaves a key that is as good as the one before. */
+	/* If the chain is not posted, this key is as valid as the one before. */
 	if (wr.opcode == IBV_WR_BIND_MW)
 		wr.bind_mw.mw->rkey = bound_key(wr);
 	return 0;

@@ -230,22 +230,23 @@ std::unique_ptr<Cq> make_cq(ibv_context *context, int cqe,
 			    ibv_comp_channel *channel, int comp_vector,
 			    bool shared);
 /**
- * Takes entries until one is the application's, which is in @cqe and @wc then.
- * @begun: @cq's consumer number when polling began. Its lock is held.
+ * Takes entries until one is the application's, and sets @cqe and @wc to it. True if there was
+ * one. @begun: @cq's consumer index when polling began. Its lock is held.
  */
 bool poll_one(Context *context, Cq *cq, uint32_t begun, pavo_cqe *cqe,
 	      ibv_wc *wc);
 /**
- * The entries of @cq that the process has taken, free running. They are in the mapped header, beside
- * what the module is told: a process and its child agree on them after fork().
+ * The number of entries of @cq that the process has taken, free running. It is in the mapped
+ * header, next to the published consumer index, so that a process and its child share it after
+ * fork().
  */
 inline uint32_t &taken(const Cq *cq)
 {
 	return cq->header->own;
 }
-/** Tells the module which entries of @cq may be written again. */
+/** Publishes the consumer index of @cq: the module may reuse the entries before it. */
 void publish_cons(Cq *cq);
-/** Makes poll_cq() pass over the entries @qpn has in @cq; its lock is held. */
+/** Makes poll_cq() skip the entries of @qpn in @cq; its lock is held. */
 void forget_qp(Cq *cq, uint32_t qpn);
 
 /* cq_ex.cpp */
@@ -284,9 +285,9 @@ int post_recv(ibv_qp *qp, ibv_recv_wr *wr, ibv_recv_wr **bad_wr);
 int post_srq_recv(ibv_srq *srq, ibv_recv_wr *wr, ibv_recv_wr **bad_wr);
 /** Calls the module to drain the context's doorbell ring; 0 or errno. */
 int kick_send(const ibv_qp *qp);
-/** In a child of fork(): gives the module a doorbell; 0 or errno. */
+/** In a child of fork(): passes a doorbell to the module; 0 or errno. */
 int ring_by_call(const ibv_context *context, uint64_t doorbell);
-/** Calls the module to look at the QP's receive queue; 0 or errno. */
+/** Calls the module to flush the QP's receive queue; 0 or errno. */
 int kick_recv(const ibv_qp *qp);
 
 } // namespace pavo

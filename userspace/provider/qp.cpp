@@ -2,9 +2,9 @@
 /*
  * qp.cpp - queue pairs: life, attributes, mapped queues.
  *
- * Owns: the context's QP table as its only writer. The kernel may give out a QP
- * number again as soon as the QP is gone. So the provider holds qp_mutex from
- * before the kernel acts until table and completion queues agree with it.
+ * Owns: the context's QP table as its only writer. The kernel may reuse a QPN as soon as the QP
+ * is destroyed. So the provider holds qp_mutex from before the call until the table and the
+ * completion queues are updated.
  */
 #include <algorithm>
 #include <bit>
@@ -120,7 +120,7 @@ bool has_send_ops(const ibv_qp_init_attr_ex &attr)
 	return attr.comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
 }
 
-/* Room for requests in the making; @attr has the limits of the QP by now. */
+/* Makes the builder of requests of ibv_wr_*(); @attr has the limits of the QP by now. */
 bool make_builder(Qp *qp, const ibv_qp_init_attr_ex &attr)
 {
 	if (!has_send_ops(attr))
@@ -136,7 +136,7 @@ bool make_builder(Qp *qp, const ibv_qp_init_attr_ex &attr)
 	return true;
 }
 
-/* Refuse attributes of later issues here, and as a whole. */
+/* Refuses unknown attributes, before anything is made. */
 int check_attr(const ibv_qp_init_attr_ex &attr)
 {
 	constexpr uint32_t known = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD |
@@ -172,8 +172,8 @@ bool is_xrc(ibv_qp_type type)
 }
 
 /*
- * An XRC target completes to the CQs of SRQs, and may be open several times:
- * no completion looks for it by its number.
+ * An XRC target completes to the CQs of SRQs, and may be open several times: no completion is
+ * looked up by its QPN.
  */
 bool completes(const Qp *qp)
 {

@@ -32,7 +32,7 @@ QpTable::Slot *QpTable::Array::probe(uint32_t qpn, uint32_t *key) const
 	return nullptr;
 }
 
-/* Looks in all places, and again if the writer has changed arrays meanwhile. */
+/* Probes all slots, and repeats that if the writer has changed arrays meanwhile. */
 Qp *QpTable::search(uint32_t qpn) const
 {
 	for (;;) {
@@ -65,7 +65,7 @@ bool QpTable::Array::map(uint32_t bits)
 	return true;
 }
 
-/* The QP first: a reader that finds the key finds it. There is room. */
+/* The QP first: a reader that finds the key finds it. The array has a free slot. */
 void QpTable::Array::put(uint32_t qpn, Qp *qp)
 {
 	uint32_t key;
@@ -75,7 +75,7 @@ void QpTable::Array::put(uint32_t qpn, Qp *qp)
 	slot->key.store(qpn + 1, std::memory_order_release);
 }
 
-/* A reader that is still in there learns from changes_ that it was. */
+/* A reader that is still in this array sees from changes_ that it is outdated. */
 void QpTable::Array::empty()
 {
 	std::atomic_thread_fence(std::memory_order_release);
@@ -134,7 +134,7 @@ bool QpTable::insert(uint32_t qpn, Qp *qp)
 
 	if (!key)
 		used_++;
-	/* A child of fork() may have a QP of its parent's by this number. */
+	/* A child of fork() may have a QP of its parent's with this QPN. */
 	if (!slot->qp.load(std::memory_order_relaxed))
 		live_++;
 	array->put(qpn, qp);

@@ -7,13 +7,12 @@
  * the table under the locks of both of its CQs, so a reader's QP stays alive
  * for as long as the reader holds the lock of its CQ.
  *
- * A hash table with open addressing, as large as the QPs that there are at a
- * time: the module draws QPNs at random from 24 bits. A QP that goes leaves its
- * key behind. When too many keys fill the table, or too few QPs are left in it,
- * the writer copies the QPs to another array. No array is unmapped before the
- * table ends, because a reader may be in it: there are two of each size, taken
- * in turn, and the kernel takes the pages of one that is given up. A reader
- * looks again if the writer has changed arrays meanwhile.
+ * A hash table with open addressing, sized by the number of QPs at a time: the module draws QPNs
+ * at random from 24 bits. A removed QP leaves its key as a tombstone. When too many keys fill
+ * the table, or too few QPs are left in it, the writer copies the QPs to another array. No array
+ * is unmapped before the table ends, because a reader may be in it: there are two of each size,
+ * used alternately, and the pages of the unused one are returned to the kernel. A reader repeats
+ * its search if the writer has changed arrays meanwhile.
  */
 #ifndef PAVO_PROVIDER_QP_TABLE_H
 #define PAVO_PROVIDER_QP_TABLE_H
@@ -34,7 +33,7 @@ public:
 	QpTable &operator=(const QpTable &) = delete;
 	~QpTable();
 
-	/** Any 32-bit value may be asked for: it comes from shared memory. */
+	/** The QP; null: none. @qpn may be any 32-bit value: it comes from shared memory. */
 	Qp *find(uint32_t qpn) const
 	{
 		const uint32_t before =
@@ -42,7 +41,7 @@ public:
 		const Array *array = current_.load(std::memory_order_acquire);
 		const Slot &slot = array->slots[array->home(qpn)];
 
-		/* Where most are. No QP has the number that a key of 0 would be of. */
+		/* The home slot, where most are. No QP has the QPN that a key of 0 would be of. */
 		if (slot.key.load(std::memory_order_acquire) == qpn + 1 &&
 		    qpn < qpn_count) {
 			Qp *qp = slot.qp.load(std::memory_order_acquire);
@@ -53,7 +52,7 @@ public:
 		return search(qpn);
 	}
 
-	/** False without memory, or if no QP has such a number. */
+	/** False without memory, or if @qpn is no valid QPN. */
 	bool insert(uint32_t qpn, Qp *qp);
 
 	/** @qpn was inserted. */

@@ -4,12 +4,10 @@
  *
  * Owns: the user's indices of an SQ or RQ and the wr_id of every slot. Used by
  * post_send.cpp and post_recv.cpp (at the head, under the queue's lock) and by
- * cq.cpp (at the tail, under the CQ's lock); head and tail are the only words
- * both look at.
+ * cq.cpp (at the tail, under the CQ's lock); head and tail are the only words that both read.
  *
- * They are in the mapped memory behind the slots. So a process and its child
- * agree on them after fork(), if they use the queue in turn: the locks are each
- * process' own.
+ * They are in the mapped memory after the slots. So a process and its child share them after
+ * fork(), if they use the queue one after the other: each process has its own locks.
  */
 #ifndef PAVO_PROVIDER_QUEUE_H
 #define PAVO_PROVIDER_QUEUE_H
@@ -77,15 +75,15 @@ public:
 		own_->wr_ids()[index & (count_ - 1)] = wr_id;
 	}
 
-	/** The WQEs before @head are posted, as far as the user goes. */
+	/** Sets the user's producer index: the WQEs before @head are posted. */
 	void set_head(uint32_t head)
 	{
 		own_->head.store(head, std::memory_order_release);
 	}
 
 	/**
-	 * WQE @index and all before it are complete. False if that WQE is not
-	 * outstanding: the caller must not believe the entry.
+	 * Completes WQE @index and all before it. False if that WQE is not outstanding: the entry
+	 * is invalid.
 	 */
 	bool complete(uint32_t index, uint64_t *wr_id)
 	{

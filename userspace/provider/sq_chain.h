@@ -28,8 +28,8 @@ public:
 	int announce();
 
 	/**
-	 * Posts the chain by a call of another kind: @call gives the doorbell to the module.
-	 * 0, or its positive errno and nothing was posted.
+	 * Posts the chain by @call, which passes the doorbell to the module. 0, or the positive
+	 * errno of @call and nothing was posted.
 	 */
 	template <typename Call> int announce_by(Call call)
 	{

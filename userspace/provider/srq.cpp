@@ -3,7 +3,7 @@
  * srq.cpp - shared receive queues: life, attributes, mapped ring.
  *
  * Posting is post_recv.cpp. Completions carry their wr_id, so polling a CQ
- * looks up nothing of an SRQ.
+ * needs no lookup of the SRQ.
  */
 #include <cerrno>
 #include <memory>

@@ -3,10 +3,9 @@
  * sync.h - the lock of queues and doorbell ring.
  *
  * Used by doorbell.h, queue.h and cq.cpp. Cheaper than a pthread mutex when
- * free (one exchange each way), spins briefly when taken and then sleeps, so
- * that a holder that lost its CPU does not cost the waiter its own. A lock
- * made for a single thread (thread domain, IBVERBS_SINGLE_THREADED) does
- * nothing.
+ * free (one exchange each way), spins briefly when taken and then sleeps, so that a waiter does
+ * not burn its CPU while the owner is preempted. A lock made for a single thread (thread domain,
+ * IBVERBS_SINGLE_THREADED) does nothing.
  */
 #ifndef PAVO_PROVIDER_SYNC_H
 #define PAVO_PROVIDER_SYNC_H
@@ -66,7 +65,7 @@ private:
 				    expected, taken, std::memory_order_acquire))
 				return;
 		}
-		/* Taken as waited: others may sleep behind us. */
+		/* Taken as waited: other threads may sleep. */
 		while (word_.exchange(waited, std::memory_order_acquire) !=
 		       free)
 			futex(FUTEX_WAIT_PRIVATE, waited);

@@ -3,7 +3,7 @@
  * wqe.cpp - see wqe.h. The formats are those of uapi/rdma/pavo-abi.h.
  *
  * This file checks the things that the verbs interface promises to refuse at
- * posting time. The module trusts none of it and checks everything again.
+ * posting time. The module does not trust it and repeats all checks.
  */
 #include "wqe.h"
 
@@ -22,8 +22,7 @@ class Slot {
 public:
 	Slot(std::byte *start, uint32_t size) : start_(start), size_(size) {}
 
-	/* Room of @bytes, rounded up to a whole unit; null if it is not there.
-	 */
+	/* Space for @bytes, rounded up to a whole unit; null if the slot has less. */
 	std::byte *take(uint32_t bytes)
 	{
 		uint32_t room = (bytes + PAVO_WQE_UNIT - 1) / PAVO_WQE_UNIT *
@@ -234,7 +233,7 @@ uint32_t immediate_word(const ibv_send_wr &wr, Word word)
 	return 0;
 }
 
-/* The shared receive queue that gives a message its receive, or its domain. */
+/* The XrcSeg: the shared receive queue from which a message takes its receive. */
 int put_xrc(Slot &slot, const ibv_send_wr &wr, const Operation &op,
 	    const WqeLimits &limits)
 {

@@ -3,8 +3,8 @@
  * wqe.h - from a work request to the bytes of a WQE.
  *
  * Called by post_send.cpp and post_recv.cpp with a slot of the mapped queue,
- * by the unit tests with plain memory. Pure functions: they write into the
- * slot they were given and touch nothing else.
+ * by the unit tests with plain memory. Pure functions: they write into the slot of the caller
+ * and access no other memory.
  */
 #ifndef PAVO_PROVIDER_WQE_H
 #define PAVO_PROVIDER_WQE_H
@@ -27,7 +27,7 @@ struct WqeLimits {
 
 /** A WQE as a doorbell or the NextSeg before it names it. */
 struct WqeName {
-	uint32_t word; /* opcode and fence; the offset is or'ed in later */
+	uint32_t word; /* opcode and fence; link_wqe() adds the offset */
 	uint32_t units; /* size in PAVO_WQE_UNIT */
 };
 

@@ -279,7 +279,7 @@ void Connection::wait_readable()
 		std::string name = rdma_event_str(event->event);
 
 		rdma_ack_cm_event(event);
-		throw Error("the other side gave up: " + name);
+		throw Error("the other side ended the transfer: " + name);
 	}
 }
 
@@ -291,7 +291,7 @@ ibv_wc Connection::wait_completion()
 		int n = ibv_poll_cq(cq_.get(), 1, &wc);
 
 		if (n == 0) {
-			/* arm, look again, and only then sleep */
+			/* arm, poll once more, and only then sleep */
 			if (ibv_req_notify_cq(cq_.get(), 0))
 				fail_errno("ibv_req_notify_cq");
 			n = ibv_poll_cq(cq_.get(), 1, &wc);

@@ -19,7 +19,7 @@
 
 namespace copy {
 
-/* An error, in words for the user. */
+/* An error, with a message for the user. */
 class Error : public std::runtime_error {
 public:
 	using std::runtime_error::runtime_error;
@@ -68,7 +68,7 @@ public:
 	void listen(const Where &where, bool forever);
 	void accept(std::span<const std::byte> answer);
 
-	/* Queue pair with room for depth messages, and size octets of buffer. */
+	/* Queue pair for depth outstanding messages, and a buffer of size octets. */
 	void set_up(uint32_t depth, size_t size, int access);
 	void disconnect();
 

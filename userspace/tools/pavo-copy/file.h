@@ -15,7 +15,7 @@ namespace copy {
 class File {
 public:
 	static File open(const std::string &path);
-	/* Writes to PATH.part; finish() gives it its name. */
+	/* Writes to PATH.part; finish() renames it to PATH. */
 	static File create(const std::string &path);
 	~File();
 	File(File &&other) noexcept;

@@ -18,22 +18,22 @@
 namespace {
 
 constexpr const char *USAGE =
-	R"(pavo-copy - carry a file to another machine by RDMA
+	R"(pavo-copy - copy a file to another machine by RDMA
 
 usage: pavo-copy receive FILE [options]          wait for one file
-       pavo-copy send FILE HOST [options]        send it there
+       pavo-copy send FILE HOST [options]        send it to HOST
 
   -p, --port PORT     port to listen at or connect to (7475)
   -b, --bind ADDRESS  receive: listen at this address only
   -c, --chunk KIB     size of one RDMA write in KiB (1024)
-  -s, --slots N       writes under way at a time (16)
-  -t, --timeout S     give up after this long without progress (30);
-                      receive waits for a caller for ever unless given
+  -s, --slots N       outstanding RDMA writes (16)
+  -t, --timeout S     fail after this many seconds without progress (30);
+                      receive waits for a sender without limit unless set
   -q, --quiet         no progress
   -h, --help          this text
 
-HOST and ADDRESS belong to the network interface of an RDMA device; the device
-follows from them. The received file takes its name when it is complete.
+HOST and ADDRESS belong to the network interface of an RDMA device, which is
+used. The file has its name only when all of it was received.
 Exit status: 0 done, 1 failed, 2 wrong use.
 )";
 
@@ -107,7 +107,7 @@ copy::Options parse(int argc, char **argv, std::string &what)
 		}
 	}
 	if (argc - optind < 2)
-		wrong_use("give a command and a file");
+		wrong_use("a command and a file are required");
 	what = argv[optind];
 	options.file = argv[optind + 1];
 	if (what == "send") {

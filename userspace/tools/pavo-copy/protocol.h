@@ -7,7 +7,7 @@
  *
  * The sender offers a file size; the receiver answers with a ring of slots in
  * its memory. Chunk n of the file is written by RDMA into slot n % slots, its
- * length being the immediate data. The receiver gives a slot back with an empty
+ * length being the immediate data. The receiver returns a slot with an empty
  * message (DATA_TAKEN), and says DATA_DONE once the file is complete on disk.
  * All numbers are big-endian. Each side checks all numbers of the other.
  */

@@ -27,7 +27,7 @@ struct TopOptions {
 /** Shows the adapters' state at this moment. */
 void status(const StatusOptions &options);
 
-/** Shows the adapters' work, again and again. */
+/** Shows the adapters' rates periodically. */
 void top(const TopOptions &options);
 
 } // namespace pavo

@@ -91,7 +91,7 @@ std::vector<Gid> read_gids(const fs::path &port)
 
 [[noreturn]] void gone(const std::string &name)
 {
-	throw Error(fmt::format("{} is gone", name));
+	throw Error(fmt::format("{} was removed", name));
 }
 
 } // namespace

@@ -28,7 +28,7 @@ struct Gid {
 /** An adapter as it is at this moment. */
 struct Device {
 	std::string name;
-	std::string netdev; /* empty if the interface is gone */
+	std::string netdev; /* empty if the interface was removed */
 	std::string state; /* "ACTIVE", "DOWN" */
 	std::string phys_state;
 	std::string rate; /* "10 Gb/sec (4X SDR)" */
@@ -49,7 +49,7 @@ std::vector<std::string> device_names();
  */
 std::vector<std::string> choose_devices(const std::vector<std::string> &wanted);
 
-/** Throws Error if the adapter is gone. */
+/** Throws Error if the adapter was removed. */
 Device read_device(const std::string &name);
 /** Likewise; empty if its device is in another network namespace, and only seen from here. */
 Counters read_counters(const std::string &name);

@@ -16,7 +16,7 @@ namespace {
 
 constexpr char FILE_NAME[] = "/sys/kernel/debug/pavo/direct";
 
-/* A number; -1, of a range without a buffer, and all else that is none, is the highest. */
+/* Parses a number. -1 (a range without a buffer) and all that is no number give the highest. */
 uint64_t number(const std::string &text, int base = 10)
 {
 	uint64_t value = 0;

@@ -32,17 +32,17 @@ void add_status(CLI::App &app, pavo::StatusOptions &options)
 void add_top(CLI::App &app, pavo::TopOptions &options)
 {
 	CLI::App *command = app.add_subcommand(
-		"top", "work of the adapters, as rates, again and again");
+		"top", "rates of the adapters, updated periodically");
 
 	command->add_option("device", options.devices,
 			    "adapters to show (all)");
 	command->add_flag("--json", options.json,
-			  "an array of adapters on a line for each round");
+			  "a line with an array of adapters for each update");
 	command->add_option("-i,--interval", options.interval,
-			    "seconds from round to round (1)")
+			    "seconds between updates (1)")
 		->check(CLI::Range(0.1, 3600.0));
 	command->add_option("-n,--count", options.count,
-			    "rounds; 0: until interrupted (0)");
+			    "number of updates; 0: until interrupted (0)");
 	command->callback([&] { pavo::top(options); });
 }
 
@@ -50,7 +50,7 @@ void add_top(CLI::App &app, pavo::TopOptions &options)
 
 int main(int argc, char **argv)
 {
-	CLI::App app("pavo - look at pavo's RDMA adapters");
+	CLI::App app("pavo - show pavo's RDMA adapters");
 	pavo::StatusOptions status;
 	pavo::TopOptions top;
 

@@ -43,9 +43,9 @@ int on_message(const nlmsghdr *header, void *data)
 	return MNL_CB_OK;
 }
 
-/* Asks, and hands every message of the answer on. */
-void ask(mnl_socket *socket, uint32_t sequence, uint32_t command, bool dump,
-	 std::optional<uint32_t> device, OnMessage use)
+/* Sends a request, and passes every message of the response on. */
+void send_request(mnl_socket *socket, uint32_t sequence, uint32_t command,
+		  bool dump, std::optional<uint32_t> device, OnMessage use)
 {
 	std::array<char, BUFFER> buffer;
 	nlmsghdr *header = mnl_nlmsg_put_header(buffer.data());
@@ -89,7 +89,7 @@ void nested(const nlattr *attribute, OnAttribute use)
 	mnl_attr_parse_nested(attribute, on_attribute, &use);
 }
 
-/* The driver's own: a name, perhaps a print type, a value; and again. */
+/* Attributes of the driver: repeatedly a name, an optional print type, a value. */
 void take_details(QueuePair &qp, const nlattr *table)
 {
 	std::string name;
@@ -195,26 +195,26 @@ uint32_t Netlink::index_of(const std::string &device)
 {
 	std::optional<uint32_t> found;
 
-	ask(socket_->socket, ++socket_->sequence, RDMA_NLDEV_CMD_GET, true, {},
-	    [&](const nlmsghdr *header) {
-		    std::string name;
-		    uint32_t index = 0;
+	send_request(socket_->socket, ++socket_->sequence, RDMA_NLDEV_CMD_GET,
+		     true, {}, [&](const nlmsghdr *header) {
+			     std::string name;
+			     uint32_t index = 0;
 
-		    attributes(header, [&](const nlattr *a) {
-			    switch (mnl_attr_get_type(a)) {
-			    case RDMA_NLDEV_ATTR_DEV_INDEX:
-				    index = mnl_attr_get_u32(a);
-				    break;
-			    case RDMA_NLDEV_ATTR_DEV_NAME:
-				    name = mnl_attr_get_str(a);
-				    break;
-			    }
-		    });
-		    if (name == device)
-			    found = index;
-	    });
+			     attributes(header, [&](const nlattr *a) {
+				     switch (mnl_attr_get_type(a)) {
+				     case RDMA_NLDEV_ATTR_DEV_INDEX:
+					     index = mnl_attr_get_u32(a);
+					     break;
+				     case RDMA_NLDEV_ATTR_DEV_NAME:
+					     name = mnl_attr_get_str(a);
+					     break;
+				     }
+			     });
+			     if (name == device)
+				     found = index;
+		     });
 	if (!found)
-		throw Error(fmt::format("{} is gone", device));
+		throw Error(fmt::format("{} was removed", device));
 	return *found;
 }
 
@@ -237,14 +237,15 @@ Resources Netlink::resources(const std::string &device)
 			}
 		});
 	};
-	ask(socket_->socket, ++socket_->sequence, RDMA_NLDEV_CMD_RES_GET, false,
-	    index, [&](const nlmsghdr *header) {
-		    attributes(header, [&](const nlattr *a) {
-			    if (mnl_attr_get_type(a) ==
-				RDMA_NLDEV_ATTR_RES_SUMMARY)
-				    nested(a, take);
-		    });
-	    });
+	send_request(socket_->socket, ++socket_->sequence,
+		     RDMA_NLDEV_CMD_RES_GET, false, index,
+		     [&](const nlmsghdr *header) {
+			     attributes(header, [&](const nlattr *a) {
+				     if (mnl_attr_get_type(a) ==
+					 RDMA_NLDEV_ATTR_RES_SUMMARY)
+					     nested(a, take);
+			     });
+		     });
 	return resources;
 }
 
@@ -253,16 +254,18 @@ std::vector<QueuePair> Netlink::queue_pairs(const std::string &device)
 	uint32_t index = index_of(device);
 	std::vector<QueuePair> all;
 
-	ask(socket_->socket, ++socket_->sequence, RDMA_NLDEV_CMD_RES_QP_GET,
-	    true, index, [&](const nlmsghdr *header) {
-		    attributes(header, [&](const nlattr *a) {
-			    if (mnl_attr_get_type(a) != RDMA_NLDEV_ATTR_RES_QP)
-				    return;
-			    nested(a, [&](const nlattr *entry) {
-				    all.push_back(take_queue_pair(entry));
-			    });
-		    });
-	    });
+	send_request(
+		socket_->socket, ++socket_->sequence, RDMA_NLDEV_CMD_RES_QP_GET,
+		true, index, [&](const nlmsghdr *header) {
+			attributes(header, [&](const nlattr *a) {
+				if (mnl_attr_get_type(a) !=
+				    RDMA_NLDEV_ATTR_RES_QP)
+					return;
+				nested(a, [&](const nlattr *entry) {
+					all.push_back(take_queue_pair(entry));
+				});
+			});
+		});
 	return all;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * netlink.h - adapters as RDMA netlink shows them: numbers of objects, and
+ * netlink.h - adapters as RDMA netlink shows them: counts of objects, and
  * queue pairs. Used by status.cpp and top.cpp.
  */
 #pragma once
@@ -22,7 +22,7 @@ struct QueuePair {
 	std::map<std::string, uint64_t> details; /* of the driver */
 };
 
-/** Kind ("qp", "cq", "mr", ...) to number. */
+/** Kind ("qp", "cq", "mr", ...) to count. */
 using Resources = std::map<std::string, uint64_t>;
 
 /** A conversation with the kernel. All functions throw Error. */

@@ -12,10 +12,10 @@
 namespace pavo {
 
 struct Refusal {
-	std::string device; /* the adapter that was asked for */
+	std::string device; /* the adapter that was requested */
 	std::string netdev;
-	std::string reason; /* the module's words */
-	int error = 0; /* errno that rdma(8) was told */
+	std::string reason; /* the module's message */
+	int error = 0; /* errno that rdma(8) got */
 	uint64_t age = 0; /* seconds */
 };
 

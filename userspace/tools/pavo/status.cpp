@@ -216,7 +216,7 @@ void print_direct_windows(const std::vector<DirectWindowInfo> &windows)
 			   window.number, of("ranges"), bytes(of("size")),
 			   window.base, of("free"), of("buffers"));
 		if (of("quarantined"))
-			fmt::print(", {} of them still with a device",
+			fmt::print(", {} of them still in use by a device",
 				   of("quarantined"));
 		for (const DirectRangeInfo &range : window.armed)
 			states[range.state]++;
@@ -234,7 +234,7 @@ void print(const Report &report, const StatusOptions &options)
 	fmt::print("{}: {} ({}), {}, {}\n", device.name, device.state,
 		   device.phys_state,
 		   device.netdev.empty() ?
-			   "its interface is gone" :
+			   "its interface was removed" :
 			   fmt::format("on {} with MTU {}", device.netdev,
 				       device.netdev_mtu),
 		   device.rate);

@@ -127,7 +127,7 @@ void print(const std::vector<Rates> &all, bool terminal)
 	fmt::print("{:<12} {:<10} {:<7} {:>5} {:>9} {:>9} {:>9} {:>9} {:>9} "
 		   "{:>9}\n",
 		   "ADAPTER", "INTERFACE", "STATE", "QPs", "tx pkt/s",
-		   "tx bit/s", "rx pkt/s", "rx bit/s", "again/s", "drop/s");
+		   "tx bit/s", "rx pkt/s", "rx bit/s", "retx/s", "drop/s");
 	for (const Rates &rates : all) {
 		print_line(rates);
 		print_moving(rates);
@@ -172,7 +172,7 @@ public:
 	}
 
 private:
-	/* Without names: all adapters, also those that come later. */
+	/* Without names: all adapters, also those that are added meanwhile. */
 	std::vector<std::string> names() const
 	{
 		if (!options_.devices.empty())

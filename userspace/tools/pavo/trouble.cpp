@@ -18,7 +18,7 @@ struct Entry {
 
 using enum Severity;
 
-/* Traffic, its cost, and traces of repetitions: no number of them is trouble. */
+/* Traffic, its cost, and traces of retransmissions: no value of these is trouble. */
 constexpr std::string_view NORMAL[] = {
 	"tx_packets",	     "tx_bytes",
 	"rx_packets",	     "rx_bytes",
@@ -46,7 +46,7 @@ constexpr std::array ENTRIES = {
 	      {note, "an application at the other end posts receives "
 		     "too late"}},
 	Entry{"tx_retransmits",
-	      {note, "packets were lost on the way: look at the drops "
+	      {note, "packets were lost on the way: compare the drops "
 		     "of both ends and of the switches"}},
 	Entry{"tx_drop_no_memory",
 	      {trouble, "the kernel has no memory for packets: free some,"
@@ -64,42 +64,42 @@ constexpr std::array ENTRIES = {
 	      {trouble, "packets are longer than the route takes: was the "
 			"MTU made smaller under open connections?"}},
 	Entry{"tx_drop_node",
-	      {trouble, "a window could not answer a node: give its "
-			"process that node's address (pavo_windows(7))"}},
+	      {trouble, "a window could not answer a node: its process "
+			"has to set a route to it (pavo_windows(7))"}},
 	Entry{"tx_drop_user_socket",
 	      {trouble, "a process of this machine sends to UDP port 4791, "
 			"which belongs to RDMA: the kernel log names its "
 			"user (docs/security.md)"}},
 	Entry{"local_ack_timeout_err",
-	      {note, "answers did not come in time: lost, or the "
-		     "timeout of the queue pair is short for this "
+	      {note, "no response within the timeout: packets were lost, or "
+		     "the timeout of the queue pair is too short for this "
 		     "network"}},
 	Entry{"loss_timer_put_off",
 	      {note, "packets wait in queues of this machine for longer than "
 		     "the timeout of their queue pair: the interface is too"
 		     " slow for them (tc -s qdisc), or the timeout too short"}},
 	Entry{"req_transport_retries_exceeded",
-	      {trouble, "connections were given up: the other end is gone"
-			" or cannot be reached"}},
+	      {trouble, "connections failed: the other end has ended"
+			" or is unreachable"}},
 	Entry{"req_rnr_retries_exceeded",
-	      {trouble, "connections were given up because the receiver "
-			"had posted no receive: see rnr_retry of its peer, "
-			"and why it posts late"}},
+	      {trouble, "connections failed because the receiver had posted "
+			"no receive in time: raise rnr_retry of the sender, or "
+			"post receives earlier"}},
 	Entry{"duplicate_request",
-	      {note, "peers repeated requests that were done: answers "
-		     "were lost, or their timeout is short"}},
+	      {note, "peers retransmitted requests that were done: responses "
+		     "were lost, or their timeout is too short"}},
 	Entry{"out_of_sequence",
-	      {note, "requests were lost or overtook: look at the "
+	      {note, "requests were lost or reordered: compare the "
 		     "drops of both ends and of the switches"}},
 	Entry{"implied_nak_seq_err",
-	      {note, "read responses were lost: look at the drops of "
+	      {note, "read responses were lost: compare the drops of "
 		     "both ends and of the switches"}},
 	Entry{"rx_drop_short",
-	      {trouble, "packets end too early: something on the way cuts"
-			" them, or a host forges packets"}},
+	      {trouble, "packets are shorter than their headers: a device "
+			"on the way truncates them, or a host forges packets"}},
 	Entry{"rx_drop_too_long",
-	      {trouble, "a peer sends more than a path MTU or a frame "
-			"takes: its adapter or library is wrong"}},
+	      {trouble, "a peer sends more than fits a path MTU or a frame: "
+			"its adapter or library is wrong"}},
 	Entry{"rx_drop_version",
 	      {trouble, "packets of another transport version: the peer's"
 			" adapter is wrong, or port 4791 is used by "
@@ -112,12 +112,13 @@ constexpr std::array ENTRIES = {
 	      {trouble, "packets with data where none may be: the peer's "
 			"adapter is wrong, or a host forges packets"}},
 	Entry{"rx_icrc_encapsulated",
-	      {trouble, "packets arrive damaged: hardware, or something "
-			"on the way that rewrites them; or a process of this "
-			"machine took back what it was sending"}},
+	      {trouble, "packets arrive damaged: faulty hardware, or a device "
+			"on the way that rewrites them; or the sender "
+			"deregistered or changed the buffer while it was being "
+			"sent"}},
 	Entry{"rx_drop_qpn",
 	      {note, "packets for queue pairs that do not exist (any "
-		     "more): does the other end's peer still run?"}},
+		     "more): has a process on this machine ended?"}},
 	Entry{"rx_drop_service",
 	      {trouble, "a peer's queue pair is of another service (RC, "
 			"UC, UD): both ends must agree"}},
@@ -133,33 +134,33 @@ constexpr std::array ENTRIES = {
 	Entry{"rx_drop_address",
 	      {trouble, "packets from another address than the peer's, or from "
 			"another queue pair of this machine: two machines use "
-			"one address, or a host or process forges"}},
+			"one address, or a host or process forges packets"}},
 	Entry{"rx_drop_psn_ghost",
 	      {trouble,
-	       "answers to packets that were never sent: a stale peer, "
-	       "or a host forges packets"}},
+	       "acknowledgements of packets that were never sent: a stale "
+	       "peer, or a host forges packets"}},
 	Entry{"rx_drop_response",
-	      {trouble, "responses that no request waits for: a stale peer, "
-			"or a host forges packets"}},
+	      {trouble, "responses without an outstanding request: a stale "
+			"peer, or a host forges packets"}},
 	Entry{"rx_drop_syndrome",
 	      {trouble,
 	       "acknowledgements of an undefined kind: a peer that does not "
 	       "keep to the specification, or a host forges "
 	       "packets"}},
 	Entry{"rx_drop_out_of_sequence",
-	      {note, "packets behind a lost one; they come again"}},
+	      {note, "packets after a lost one; the peer retransmits them"}},
 	Entry{"rx_drop_duplicate_read",
-	      {note, "a peer repeats a read or atomic too late: its "
+	      {note, "a peer retransmits a read or atomic too late: its "
 		     "timeout is longer than the memory is registered"}},
 	Entry{"rx_drop_backlog",
-	      {note, "a queue pair gets packets faster than it can "
-		     "take them: RC sends them again, others lose them"}},
+	      {note, "a queue pair receives packets faster than it can "
+		     "process them: RC retransmits them, others lose them"}},
 	Entry{"out_of_buffer",
-	      {note, "datagrams or UC messages came for which no "
+	      {note, "datagrams or UC messages arrived for which no "
 		     "receive was posted: post more, or earlier"}},
 	Entry{"rx_drop_recv_length",
-	      {trouble, "datagrams or UC messages came that are longer than "
-			"the receives posted for them: make those longer, "
+	      {trouble, "datagrams or UC messages are longer than the "
+			"receives posted for them: make those longer, "
 			"by 40 bytes for datagrams"}},
 	Entry{"rx_drop_invalid_request",
 	      {trouble,
@@ -178,23 +179,24 @@ constexpr std::array ENTRIES = {
 	      {trouble, "packets of another job: both ends must open "
 			"their windows with the same job key"}},
 	Entry{"rx_drop_fifo_full",
-	      {note, "a window's process consumes too late: poll more "
-		     "often, or open it with a larger receive FIFO"}},
+	      {note, "a window's process consumes frames too slowly: poll "
+		     "more often, or open it with a larger receive FIFO"}},
 	Entry{"rx_drop_rcxt",
-	      {note, "RDMA of windows for an rCxt that was given back:"
-		     " usual after a recovery or a time limit"}},
+	      {note, "RDMA of windows for an rCxt that was returned: usual "
+		     "after a recovery or a time limit"}},
 	Entry{"rx_drop_rcxt_busy",
-	      {note, "usual where the network repeats packets; if not,"
-		     " one rCxt was asked for two things at once"}},
+	      {note, "usual where the network duplicates packets; else two"
+		     " operations use one rCxt at the same time"}},
 	Entry{"rx_drop_rdma_far",
-	      {note, "packets overtook more than 4096 others and come "
-		     "again: the routes differ too much in delay"}},
+	      {note, "packets overtook more than 4096 others and are sent in "
+		     "another attempt: the routes differ too much in delay"}},
 	Entry{"rx_drop_rdma_length",
-	      {trouble, "a window got another length than was announced: "
-			"the peer's library is wrong, or a host forges"}},
+	      {trouble, "a window got another length than was announced: the "
+			"peer's library is wrong, or a host forges packets"}},
 	Entry{"rx_drop_rdma_pvo",
-	      {trouble, "packets name memory that a window may not touch: the "
-			"peer's PVO or key is wrong, or memory is gone"}},
+	      {trouble, "packets name memory that is not mapped for the "
+			"window's job: the peer's PVO or key is wrong, or the "
+			"memory was unmapped"}},
 	Entry{"rx_drop_rdma_invalid",
 	      {trouble, "RDMA of windows with an undefined flag or "
 			"status: the peer's version differs, or it is wrong"}},
@@ -213,56 +215,56 @@ constexpr std::array ENTRIES = {
 			"here: keys, addresses or lengths of those are wrong"}},
 	Entry{"db_ring_index",
 	      {trouble, "a doorbell page has an impossible index: its"
-			" application wrote over it"}},
+			" application overwrote it"}},
 	Entry{"db_bad_qpn",
 	      {trouble, "an application rings for a queue pair that does not "
 			"exist: it uses one that it destroyed"}},
 	Entry{"db_foreign_qp",
 	      {trouble, "an application rings for a queue pair of another"
-			" process: it wrote over its doorbell page"}},
+			" process: it overwrote its doorbell page"}},
 	Entry{"db_bad_state",
 	      {trouble, "an application posts sends before its queue pair"
 			" is in RTS: move it there first"}},
 	Entry{"db_overflow",
-	      {trouble, "more doorbells than the send queue holds: an "
-			"application wrote over its doorbell page"}},
+	      {trouble, "more doorbells than the send queue has slots: an "
+			"application overwrote its doorbell page"}},
 	Entry{"wqe_errors",
 	      {trouble, "applications posted invalid send requests: the "
 			"status of each completion says what is wrong"}},
 	Entry{"rq_index_errors",
 	      {trouble, "a receive queue has an impossible index or "
-			"request: its application wrote over it"}},
+			"request: its application overwrote it"}},
 	Entry{"cq_overruns",
 	      {trouble, "a completion queue is too small for its queue "
 			"pairs: make it larger, or poll more often"}},
 	Entry{"odp_fault_errors",
-	      {trouble, "memory registered on demand is not there any "
-			"more: an application unmapped it too early"}},
+	      {trouble, "a page of an ODP region could not be faulted in: an "
+			"application unmapped the memory too early"}},
 	Entry{"direct_refused",
-	      {note, "a program, device or driver touched a range of a direct "
-		     "window out of its turn, or beyond its bytes"}},
+	      {note, "a program, device or driver accessed a range of a direct "
+		     "window that it did not own, or beyond its bytes"}},
 	Entry{"direct_busy",
-	      {note, "the last bytes of a range of a direct window were told "
-		     "of while a device or driver had the range: it has to "
-		     "give it back first"}},
+	      {note, "the last bytes of a range of a direct window were "
+		     "counted while a device or driver had it mapped: it has "
+		     "to release the range first"}},
 	Entry{"direct_waits",
 	      {note, "a direct window has too few buffers for its ranges: "
 		     "programs wait for one"}},
 	Entry{"direct_bounced",
 	      {note, "a direct window has too few buffers for its ranges: "
-		     "bytes go by ordinary memory"}},
+		     "bytes are copied through ordinary memory"}},
 	Entry{"device_atomics",
-	      {note, "a peer asked for an atomic on a word that lies in a PCI "
-		     "device: only ordinary memory takes atomics"}},
+	      {note, "a peer requested an atomic on memory of a PCI device: "
+		     "only ordinary memory supports atomics"}},
 	Entry{"cq_index_errors",
 	      {trouble, "a completion queue has an impossible index: "
-			"its application wrote over it"}},
+			"its application overwrote it"}},
 	Entry{"qp_errors",
-	      {note, "queue pairs moved to Error: their applications' "
-		     "completions say why (status of ibv_wc)"}},
+	      {note, "queue pairs moved to Error: see the status of their "
+		     "completions (ibv_wc)"}},
 	Entry{"sq_errors",
 	      {note, "send queues of UC or UD moved to SQE after a "
-		     "failed send: the completion says why"}},
+		     "failed send: see the status of its completion"}},
 };
 
 constexpr bool all_advise()
@@ -273,7 +275,7 @@ constexpr bool all_advise()
 	return true;
 }
 
-static_assert(all_advise(), "an alarm has advice");
+static_assert(all_advise(), "each entry has advice");
 
 } // namespace
 
@@ -291,8 +293,8 @@ Meaning meaning_of(std::string_view counter)
 	/* A counter of a module that is newer than this program. */
 	if (counter.find("_drop_") != counter.npos ||
 	    counter.starts_with("db_") || counter.ends_with("_errors"))
-		return {trouble, "not known here: docs/statistics.md of the "
-				 "module's version explains it"};
+		return {trouble, "unknown to this version: see "
+				 "docs/statistics.md of the module's version"};
 	return {none, ""};
 }
 

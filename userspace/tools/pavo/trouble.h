@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * trouble.h - the counters that tell of trouble, with advice for people. Used
- * by status.cpp and top.cpp.
+ * trouble.h - the counters that report trouble, with advice for administrators. Used by
+ * status.cpp and top.cpp.
  */
 #pragma once
 
@@ -21,7 +21,7 @@ struct Meaning {
 	std::string_view advice; /* empty only if severity is none */
 };
 
-/** Of a counter of the port or the device; trouble for drops that are unknown here. */
+/** Meaning of a counter of the port or the device; trouble for drops that have no entry. */
 Meaning meaning_of(std::string_view counter);
 
 } // namespace pavo

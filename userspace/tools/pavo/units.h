@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * units.h - numbers for people. Used by status.cpp and top.cpp.
+ * units.h - formats numbers with units. Used by status.cpp and top.cpp.
  */
 #pragma once
 

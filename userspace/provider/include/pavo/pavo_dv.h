@@ -28,7 +28,7 @@ extern "C" {
  * enum pavodv_resource - kinds of memory that the functions of a parent domain
  * allocate
  *
- * The lower half of their resource_type; pavo has no number in the upper one.
+ * The lower half of their resource_type; pavo has no vendor id in the upper one.
  * @PAVODV_RES_WR_IDS: the indices of a queue and a wr_id for every slot
  * @PAVODV_RES_REQUEST: the request that ibv_wr_*() calls put together
  */
@@ -76,8 +76,8 @@ struct pavodv_cq {
  * @rq_wqe_size: bytes of a slot
  * @rq_wqe_cnt: its slots
  * @rq_head: as sq_head
- * @qpn: as the wire knows it
- * @handle: as uverbs knows it
+ * @qpn: its QPN on the wire
+ * @handle: its handle in uverbs
  */
 struct pavodv_qp {
 	void *sq;
@@ -113,7 +113,7 @@ struct pavodv_srq {
 	uint32_t head;
 };
 
-/** Is this a device of pavo's, opened through this copy of the provider? */
+/** Returns whether @context is a device of pavo's, opened through this copy of the provider. */
 bool pavodv_is_supported(struct ibv_context *context);
 
 /* Each returns 0, or EOPNOTSUPP if the object is not pavo's. */
@@ -124,36 +124,41 @@ int pavodv_query_qp(struct ibv_qp *qp, struct pavodv_qp *out);
 int pavodv_query_srq(struct ibv_srq *srq, struct pavodv_srq *out);
 
 /**
- * pavodv_ring - put 64 bits into the context's doorbell ring, as they are
+ * pavodv_ring - put 64 bits into the context's doorbell ring, unchecked
  * @context:  an open device
  * @doorbell: the bits
  *
- * Returns 0, EAGAIN if the ring is full, EOPNOTSUPP. Does not kick. A child of fork() has no ring:
- * the module takes the bits at once, and refuses those of no queue pair that may send (EINVAL).
+ * Does not kick. A child of fork() has no ring: the module takes the bits at once.
+ *
+ * Returns 0; EAGAIN: the ring is full; EINVAL: in a child of fork(), the bits name no queue pair
+ * that may send; EOPNOTSUPP.
  */
 int pavodv_ring(struct ibv_context *context, uint64_t doorbell);
 
-/** Call the module: drain the context's ring; 0 or the error of the call. */
+/** Calls the module to drain the context's ring. Returns 0 or the error of the call. */
 int pavodv_kick_send(struct ibv_qp *qp);
 
 /**
- * pavodv_poll - have a thread take the doorbells of a context, so that posting makes no system
- * calls
+ * pavodv_poll - start a thread that polls the doorbells of a context, so that posting makes no
+ * system calls
  * @context: an open device
  * @idle:    microseconds without doorbells after which the thread sleeps until the next one,
- *           whose post then makes a system call. The module's parameter poll_idle_max is the
- *           most. 0: ends the thread
+ *           whose post then makes a system call; at most the module's parameter poll_idle_max.
+ *           0: ends the thread
  *
- * The thread is one of the calling process, whose CPU time it takes: it is for processes that
- * post all the time on machines with a CPU to spare. May be called again, to change the limit.
- * In a child of fork() the thread is the parent's, and the call changes the limit of that.
+ * The thread is one of the calling process and uses its CPU time: it is for processes that post
+ * all the time on machines with an idle CPU. Further calls change the limit. In a child of
+ * fork() the thread is the parent's, and the call changes the limit of that.
  *
  * Returns 0; EPERM: the administrator allows no polling; EAGAIN: no thread could be made; EIO:
- * the device is gone; EOPNOTSUPP.
+ * the device was removed; EOPNOTSUPP.
  */
 int pavodv_poll(struct ibv_context *context, uint32_t idle);
 
-/** Call the module: look at the QP's receive queue. */
+/**
+ * Calls the module to flush the QP's receive queue if the QP is in Error. Returns 0 or the error
+ * of the call.
+ */
 int pavodv_kick_recv(struct ibv_qp *qp);
 
 /**
@@ -162,8 +167,9 @@ int pavodv_kick_recv(struct ibv_qp *qp);
  * @count: number of WQEs
  * @wr_id: of the first of them
  *
- * ibv_poll_cq() then believes their completions, with a wr_id of @wr_id + n for
- * the n-th. Returns 0, ENOMEM if the queue has fewer free slots, EOPNOTSUPP.
+ * ibv_poll_cq() then returns their completions, with a wr_id of @wr_id + n for the n-th.
+ *
+ * Returns 0; ENOMEM: the queue has fewer free slots; EOPNOTSUPP.
  */
 int pavodv_skip_send(struct ibv_qp *qp, uint32_t count, uint64_t wr_id);
 
@@ -174,10 +180,9 @@ int pavodv_skip_send(struct ibv_qp *qp, uint32_t count, uint64_t wr_id);
  * queue pair made by ibv_create_qp_ex() with IBV_QP_INIT_ATTR_SEND_OPS_FLAGS. On others
  * ibv_wr_complete() returns EINVAL.
  *
- * Behind an atomic, set the place for the eight bytes of before:
- * ibv_wr_set_sge(). On XRC, name the peer's shared receive queue behind each:
- * ibv_wr_set_xrc_srqn(). IBV_SEND_SOLICITED of immediate data raises a
- * solicited event at the peer.
+ * After an atomic, set the memory for the eight bytes that it returns: ibv_wr_set_sge(). On XRC,
+ * set the peer's shared receive queue after each: ibv_wr_set_xrc_srqn(). IBV_SEND_SOLICITED of
+ * immediate data raises a solicited event at the peer.
  */
 
 /**
@@ -186,12 +191,12 @@ int pavodv_skip_send(struct ibv_qp *qp, uint32_t count, uint64_t wr_id);
  * @rkey:   the peer's key
  * @remote: eight bytes of the peer's memory, aligned
  * @add:    added field by field
- * @tops:   a set bit is the highest of a field; 0: the word is one field
+ * @tops:   a set bit is the highest of a field; 0: all 64 bits are one field
  */
 void pavodv_wr_ext_fetch_add(struct ibv_qp_ex *qp, uint32_t rkey,
 			     uint64_t remote, uint64_t add, uint64_t tops);
 
-/** pavodv_wr_ext_swap - put @value into a word. */
+/** pavodv_wr_ext_swap - replace a word by @value. See pavodv_wr_ext_fetch_add(). */
 void pavodv_wr_ext_swap(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t remote,
 			uint64_t value);
 
@@ -211,19 +216,19 @@ void pavodv_wr_ext_cmp_swap(struct ibv_qp_ex *qp, uint32_t rkey,
 			    uint64_t swap_mask);
 
 /**
- * pavodv_wr_imm64 - send eight bytes that come with the peer's completion.
+ * pavodv_wr_imm64 - send eight bytes of immediate data.
  * @qp:  see pavodv_wr_ext_fetch_add()
  * @imm: the eight bytes
  *
- * They take a receive request, whose memory stays as it is. The peer reads them by
+ * They consume a receive request, whose memory is not written. The peer reads them with
  * pavodv_wc_read_imm64().
  */
 void pavodv_wr_imm64(struct ibv_qp_ex *qp, __be64 imm);
 
 /**
- * pavodv_wc_read_imm64 - the eight bytes of the completion that @cq is at.
+ * pavodv_wc_read_imm64 - read the eight bytes of immediate data of @cq's current completion.
  * @cq:  an extended completion queue
- * @imm: place for the eight bytes
+ * @imm: set to the eight bytes
  *
  * Between ibv_start_poll() and ibv_end_poll(). Other ways to poll show such a completion as
  * IBV_WC_RECV of eight bytes, without immediate data.
@@ -240,15 +245,18 @@ enum pavodv_ext {
 	PAVODV_EXT_IMM64 = 1 << 3,
 };
 
-/** pavodv_query_ext - extended operations of the device: enum pavodv_ext; else 0. */
+/**
+ * pavodv_query_ext - extended operations of the device. Returns bits of enum pavodv_ext; 0 if it
+ * is not pavo's.
+ */
 uint32_t pavodv_query_ext(struct ibv_context *context);
 
 /**
- * enum pavodv_peer - does the peer of a queue pair know extended operations?
+ * enum pavodv_peer - whether the peer of a queue pair supports extended operations
  * @PAVODV_PEER_UNKNOWN: none has ended since RESET
- * @PAVODV_PEER_KNOWS:   it has answered one
- * @PAVODV_PEER_SILENT:  it has answered none, and one ended with
- *                       IBV_WC_RETRY_EXC_ERR: the peer knows none, or it is gone
+ * @PAVODV_PEER_KNOWS:   it supports them: it has acknowledged one
+ * @PAVODV_PEER_SILENT:  it has acknowledged none, and one ended with IBV_WC_RETRY_EXC_ERR: the
+ *                       peer supports none, or it is unreachable
  */
 enum pavodv_peer {
 	PAVODV_PEER_UNKNOWN = 0,
@@ -256,7 +264,7 @@ enum pavodv_peer {
 	PAVODV_PEER_SILENT = 2,
 };
 
-/** pavodv_query_peer - 0, or EOPNOTSUPP if @qp is not pavo's. */
+/** pavodv_query_peer - set @peer. Returns 0, or EOPNOTSUPP if @qp is not pavo's. */
 int pavodv_query_peer(struct ibv_qp *qp, enum pavodv_peer *peer);
 
 #ifdef __cplusplus

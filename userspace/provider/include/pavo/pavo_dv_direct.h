@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * pavo_dv_direct.h - direct windows: addresses where an I/O device, or a process, leaves the
- * payload of RDMA writes and finds that of read responses. See pavodv_direct(3), and
- * <rdma/pavo-abi-direct.h> for what the module promises.
+ * pavo_dv_direct.h - direct windows: addresses where an I/O device, or a process, writes the
+ * payload of RDMA writes and reads that of read responses. See pavodv_direct(3), and
+ * <rdma/pavo-abi-direct.h> for the rules.
  *
  * Exported by libpavo-rdmavNN.so, usable from C. C++ programs find the same as a class in
  * <pavo/direct.hpp>.
@@ -38,16 +38,16 @@ struct pavodv_direct_attr {
 /**
  * struct pavodv_direct - a direct window
  * @context:        of its protection domain
- * @base:           as work requests name its first byte
+ * @base:           address of its first byte in work requests
  * @length:         ranges * range_size
- * @memory:         the mapping of its ranges, one behind the other
+ * @memory:         the mapping of its consecutive ranges
  * @registers:      the mapping of its registers, one for each range, to be read only
  * @registers_size: bytes of that mapping
  * @ranges:         number of ranges
  * @range_size:     bytes of one
  * @buffers:        of the pool
  * @lkey:           names the window in work requests
- * @handle:         as uverbs knows it
+ * @handle:         its handle in uverbs
  * @fd:             its file, for pread(), pwrite(), splice(), poll() and io_uring
  */
 struct pavodv_direct {
@@ -71,25 +71,25 @@ struct pavodv_direct {
  * @attr:   the window
  * @window: set
  *
- * Returns 0; EINVAL: a number of @attr is out of bounds; ENOMEM, also if the process may not lock
- * as much memory as the buffers are (RLIMIT_MEMLOCK); EMFILE, ENFILE; EIO: the device is gone;
+ * Returns 0; EINVAL: a value of @attr is out of bounds; ENOMEM, also if the process may not lock
+ * as much memory as the buffers are (RLIMIT_MEMLOCK); EMFILE, ENFILE; EIO: the device was removed;
  * EOPNOTSUPP: the object is not pavo's, or the module has no direct windows.
  */
 int pavodv_direct_open(struct ibv_pd *pd, const struct pavodv_direct_attr *attr,
 		       struct pavodv_direct *window);
 
 /**
- * pavodv_direct_close - end a window, in whatever state its ranges are
- * @window: no work request that names it completes well after this
+ * pavodv_direct_close - close a window in any state of its ranges
+ * @window: the window; work requests that name it complete with an error after this
  *
- * Returns 0, or the error of the call; the mappings and the file are gone in both cases.
+ * Returns 0, or the error of the call; the window is unmapped and its file closed in both cases.
  */
 int pavodv_direct_close(struct pavodv_direct *window);
 
 /**
- * pavodv_direct_arm - give a range a buffer, for one operation
+ * pavodv_direct_arm - arm a range with a buffer, for one operation
  * @window: an open window
- * @range:  its number
+ * @range:  its index
  * @total:  bytes of the operation, 1 to range_size
  * @flags:  PAVO_DIRECT_*
  *
@@ -100,35 +100,35 @@ int pavodv_direct_arm(const struct pavodv_direct *window, uint32_t range,
 		      uint32_t total, uint32_t flags);
 
 /**
- * pavodv_direct_count - tell of bytes that went in or out by the mapping or by a dma-buf
+ * pavodv_direct_count - count bytes that were written or drained by the mapping or by a dma-buf
  * @window: an open window
- * @range:  number of the range
- * @bytes:  of them; the last ones end the turn of the bus side
+ * @range:  index of the range
+ * @bytes:  their number; the last ones pass the range to the link side
  *
- * Returns 0; EINVAL; EBADF: the bus side has no turn; ENOSPC: more than there are; EBUSY: a
- * device may still be at work in the range, or a driver has it mapped by a dma-buf. The turn
- * goes on then, and these bytes do not count.
+ * Returns 0; EINVAL; EBADF: the bus side does not own the range; ENOSPC: more than are left;
+ * EBUSY: a device may still access the range, or a driver has it mapped by a dma-buf. The bus
+ * side then keeps the range, and these bytes do not count.
  */
 int pavodv_direct_count(const struct pavodv_direct *window, uint32_t range,
 			uint32_t bytes);
 
 /**
- * pavodv_direct_disarm - give up the operation of a range
+ * pavodv_direct_disarm - abort the operation of a range
  * @window: an open window
- * @range:  number of the range
+ * @range:  index of the range
  *
- * Returns 0; EINVAL; EBADF: the range is not armed; EBUSY: a work request has its bytes.
+ * Returns 0; EINVAL; EBADF: the range is not armed; EBUSY: a work request uses its bytes.
  */
 int pavodv_direct_disarm(const struct pavodv_direct *window, uint32_t range);
 
 /**
- * pavodv_direct_export - a dma-buf of an armed range, for other drivers
+ * pavodv_direct_export - make a dma-buf of an armed range, for other drivers
  * @window: an open window
- * @range:  number of the range
+ * @range:  index of the range
  * @fd:     set; the caller closes it
  *
- * A driver gets a mapping while the bus side has its turn, else EBUSY, and the turn does not end
- * before it has given that back.
+ * A driver gets a mapping while the bus side owns the range, else EBUSY, and the bus side owns the
+ * range until the driver has ended the mapping.
  *
  * Returns 0; EINVAL; EBADF: the range is not armed; EMFILE; EOPNOTSUPP: the kernel has none.
  */
@@ -136,10 +136,10 @@ int pavodv_direct_export(const struct pavodv_direct *window, uint32_t range,
 			 int *fd);
 
 /**
- * pavodv_direct_address - a byte of a range, as work requests name it
+ * pavodv_direct_address - the address of a byte of a range in work requests
  * @window: an open window
- * @range:  number of the range
- * @offset: in it
+ * @range:  index of the range
+ * @offset: bytes from the range's beginning
  */
 static inline uint64_t pavodv_direct_address(const struct pavodv_direct *window,
 					     uint32_t range, uint32_t offset)
@@ -150,7 +150,7 @@ static inline uint64_t pavodv_direct_address(const struct pavodv_direct *window,
 /**
  * pavodv_direct_post - arm a range and post a list of work requests that name it
  * @window: an open window
- * @range:  number of the range
+ * @range:  index of the range
  * @total:  bytes of the operation
  * @flags:  PAVO_DIRECT_*
  * @qp:     a queue pair of the same context
