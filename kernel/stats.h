@@ -2,8 +2,9 @@
 /*
  * stats.h - the counters of an adapter, with a name for every reason of a drop.
  *
- * Written from any context (per CPU, no lock), shown by hw_stats.c. A counter that says a packet
- * was dropped begins with rx_drop_; the reason is the rest of the name.
+ * Written from any context (per CPU, no lock), shown by hw_stats.c. A counter that mlx5 has, too,
+ * has its name and meaning, for the tools that know it (docs/statistics.md). Of the others, one
+ * that says a packet was dropped begins with rx_drop_; the reason is the rest of the name.
  */
 #ifndef PAVO_STATS_H
 #define PAVO_STATS_H
@@ -26,10 +27,14 @@ struct pavo_dev;
 	X(tx_bytes)                                                 \
 	X(rx_packets)                                               \
 	X(rx_bytes)                                                 \
+	X(rx_write_requests) /* executed */                         \
+	X(rx_read_requests)                                         \
+	X(rx_atomic_requests)                                       \
 	X(tx_acks)                                                  \
 	X(rx_acks)                                                  \
 	X(tx_naks)                                                  \
 	X(rx_naks)                                                  \
+	X(packet_seq_err) /* of them: gap at the peer */            \
 	X(tx_rnr_naks)                                              \
 	X(rnr_nak_retry_err)                                        \
 	X(tx_retransmits) /* packets sent again */                  \
@@ -66,7 +71,7 @@ struct pavo_dev;
 	X(rx_drop_out_of_sequence) /* behind a gap already NAKed */ \
 	X(rx_drop_duplicate_read) /* too old to be replayed */      \
 	X(rx_drop_backlog) /* QP busy and backlog full */           \
-	X(out_of_buffer) /* UC, UD: nothing posted */               \
+	X(out_of_buffer) /* no receive is posted */                 \
 	X(rx_drop_recv_length) /* UC, UD: the receive is shorter */ \
 	X(rx_drop_invalid_request) /* UC: sequence, length */       \
 	X(rx_drop_access) /* UC: memory may not be written */       \
@@ -74,6 +79,13 @@ struct pavo_dev;
 	X(rx_nak_sent_invalid_request)                              \
 	X(resp_remote_access_errors)                                \
 	X(rx_nak_sent_remote_operational)                           \
+	X(resp_local_length_error) /* RC: the receive is shorter */ \
+	X(resp_cqe_error) /* receives completed in error */         \
+	X(resp_cqe_flush_error) /* of them: flushed */              \
+	X(req_remote_access_errors) /* as the peer NAKed */         \
+	X(req_remote_invalid_request)                               \
+	X(req_cqe_error) /* send WQEs completed in error */         \
+	X(req_cqe_flush_error) /* of them: flushed */               \
 	X(wqe_errors) /* send WQEs refused */                       \
 	X(rq_index_errors) /* RQ producer index absurd */           \
 	X(odp_faults) /* requests to bring pages in */              \

@@ -181,6 +181,8 @@ static void handle_ack(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 	case PAVO_AETH_NAK:
 		if (pkt->syndrome <= PAVO_NAK_REM_OP) {
 			pavo_count(qp, rx_naks);
+			if (pkt->syndrome == PAVO_NAK_PSN_SEQ)
+				pavo_count(qp, packet_seq_err);
 			handle_nak(qp, pkt);
 			break;
 		}

@@ -21,6 +21,23 @@ pavo_request_handler *const pavo_request_handlers[PAVO_KIND_COUNT] = {
 
 /* ------------------------------------------------- what handlers end with */
 
+/* Count a request by its operation: once for a message, and not when it comes again. */
+static void count_request(struct pavo_qp *qp, u8 kind)
+{
+	switch (kind) {
+	case PAVO_KIND_WRITE:
+	case PAVO_KIND_ATOMIC_WRITE:
+		pavo_count_bh(qp, rx_write_requests);
+		break;
+	case PAVO_KIND_READ:
+		pavo_count_bh(qp, rx_read_requests);
+		break;
+	case PAVO_KIND_ATOMIC:
+		pavo_count_bh(qp, rx_atomic_requests);
+		break;
+	}
+}
+
 /* Move on behind executed requests, by all of their PSNs. */
 static void advance_epsn(struct pavo_qp *qp, const struct pavo_pkt *pkt,
 			 u32 npkts)
@@ -28,8 +45,10 @@ static void advance_epsn(struct pavo_qp *qp, const struct pavo_pkt *pkt,
 	struct pavo_responder *resp = &qp->resp;
 
 	resp->epsn = pavo_psn_add(resp->epsn, npkts);
-	if (pkt->info->flags & PAVO_OPF_LAST)
+	if (pkt->info->flags & PAVO_OPF_LAST) {
 		resp->msn = (resp->msn + 1) & PAVO_PSN_MASK;
+		count_request(qp, pkt->info->kind);
+	}
 }
 
 /* pavo_request_done - the packet is executed: acknowledge it if the peer asks for that. */
@@ -80,6 +99,7 @@ void pavo_complete_recv(struct pavo_qp *qp, const struct pavo_pkt *pkt, u8 op,
 static void send_rnr_nak(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
 	pavo_count(qp, tx_rnr_naks);
+	pavo_count(qp, out_of_buffer);
 	pavo_respond_ack(qp, pkt->psn,
 			 PAVO_AETH_RNR | READ_ONCE(qp->attr.min_rnr_timer));
 	/* Packets behind it in flight must not be reported as a gap. */

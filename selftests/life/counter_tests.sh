@@ -56,6 +56,26 @@ all_are_shown()
 	((counters[rx_packets] > 100))
 }
 
+# Read the port's counters as exporters do: each file is a number, and names that they know move.
+tools_find_them()
+{
+	add_pair
+	smoke
+	soon counted la rx_write_requests
+	python3 - "$here/../lint" /sys/class/infiniband/la/ports/1/hw_counters <<'END'
+import os, sys
+sys.dont_write_bytecode = True
+sys.path.insert(0, sys.argv[1])
+import counters
+values = {name: int(open(f"{sys.argv[2]}/{name}").read()) for name in os.listdir(sys.argv[2])}
+known = [name for name in counters.KNOWN_TO_TOOLS if name in values]
+print(len(known), {name: values[name] for name in known})
+assert len(known) >= 21
+assert values["rx_write_requests"] and values["rx_read_requests"] and values["rx_atomic_requests"]
+assert not values["rx_icrc_encapsulated"] and not values["req_transport_retries_exceeded"]
+END
+}
+
 # The number of la's queue pair that is connected, in $value.
 connected_qp()
 {
@@ -178,6 +198,7 @@ counter_tests()
 {
 	[ "$type" = pavo ] || return 0
 	life "counters: rdma statistic shows what sysfs does" all_are_shown
+	life "counters: tools find the names that they know" tools_find_them
 	life "counters of a queue pair: by hand" counted_by_hand
 	life "counters of a queue pair: by rule" counted_by_rule
 	life "counters of a queue pair: until its adapter goes" counted_to_the_end

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 """The list of counters (kernel/stats.h), as far as the compiler does not check it: room in the
-message of netlink that shows those of the port, and their page (docs/statistics.md)."""
+message of netlink that shows those of the port, their page (docs/statistics.md), and names that
+tools know."""
 import re
 
 LIST = "kernel/stats.h"
@@ -12,6 +13,18 @@ MESSAGE = 4096 - 320
 SPARE = 20
 # nlmsghdr, device index, the longest name of a device, port index, and the nest of counters
 HEAD = 16 + 8 + 4 + 64 + 8 + 4
+
+# Names that the exporter of Prometheus (procfs, InfiniBandHwCounters) looks for in ports/1/hw_counters,
+# less lifespan, which rdma core adds; and two more of mlx5.
+KNOWN_TO_TOOLS = """
+duplicate_request implied_nak_seq_err local_ack_timeout_err np_cnp_sent np_ecn_marked_roce_packets
+out_of_buffer out_of_sequence packet_seq_err req_cqe_error req_cqe_flush_error
+req_remote_access_errors req_remote_invalid_request resp_cqe_error resp_cqe_flush_error
+resp_local_length_error resp_remote_access_errors rnr_nak_retry_err roce_adp_retrans
+roce_adp_retrans_to roce_slow_restart roce_slow_restart_cnps roce_slow_restart_trans rp_cnp_handled
+rp_cnp_ignored rx_atomic_requests rx_dct_connect rx_icrc_encapsulated rx_read_requests
+rx_write_requests req_transport_retries_exceeded req_rnr_retries_exceeded
+""".split()
 
 
 def lists(text):
@@ -61,7 +74,15 @@ def find_unexplained(port, device, page):
          if told.get(n, n in device) != (n in device)]
 
 
+def find_hidden(port, device, page):
+    """Does each name that tools know stand where they read it, or does the page say why not?"""
+    return [f"{LIST}: tools look for {n} with the port" for n in KNOWN_TO_TOOLS if n in device] + \
+        [f"{PAGE}: tools read {n}: say why there is no such counter" for n in KNOWN_TO_TOOLS
+         if n not in port + device and f"`{n}`" not in page]
+
+
 def find(text, page):
     """All of them; @text and @page are the contents of LIST and PAGE."""
     port, device = lists(text)
-    return find_no_room(port) + find_unexplained(port, device, page)
+    return find_no_room(port) + find_unexplained(port, device, page) + \
+        find_hidden(port, device, page)

@@ -505,13 +505,15 @@ def there_is_room_for_more_counters():
 
 
 def counters_are_explained_where_they_are():
-    """in a section of the port or of the device"""
-    page = "## A\n| `a`, `b` | x |\n## D (device)\n| `d` | y |\n| `gone` | z |\n"
-    found = counters.find(counters_of(["a", "d", "c"], ["b"]), page)
+    """in a section of the port or of the device; names that tools know are with the port"""
+    page = "## A\n| `a`, `b` | x |\n## D (device)\n| `d` | y |\n| `gone` | z |\n" + \
+        "".join(f"`{n}` " for n in counters.KNOWN_TO_TOOLS if n != "np_cnp_sent")
+    found = counters.find(counters_of(["a", "d", "c"], ["b", "out_of_buffer"]), page)
     assert [line.split(": ", 1)[1] for line in found] == [
-        "c is not explained", "there is no counter gone",
-        "d is in a section of the other kind", "b is in a section of the other kind"
-    ], found
+        "c is not explained", "out_of_buffer is not explained", "there is no counter gone",
+        "d is in a section of the other kind", "b is in a section of the other kind",
+        "tools look for out_of_buffer with the port",
+        "tools read np_cnp_sent: say why there is no such counter"], found
 
 
 TESTS = [tests.give(Tree, test) for test in (

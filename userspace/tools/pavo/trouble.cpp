@@ -20,23 +20,47 @@ using enum Severity;
 
 /* Traffic, its cost, and traces of retransmissions: no value of these is trouble. */
 constexpr std::string_view NORMAL[] = {
-	"tx_packets",	     "tx_bytes",
-	"rx_packets",	     "rx_bytes",
-	"tx_acks",	     "rx_acks",
-	"tx_naks",	     "rx_naks",
-	"rnr_timer_expired", "rx_drop_old_response",
-	"rx_drop_tid",	     "rx_drop_rdma_again",
-	"rx_frames",	     "tx_frames",
-	"tx_rdma_packets",   "rx_rdma_packets",
-	"rdma_done",	     "rdma_repeats",
-	"window_events",     "window_no_worker",
-	"window_manager",    "odp_faults",
-	"odp_invalidations", "rkm_walks",
-	"rkm_requests",	     "rkm_qps",
-	"rkm_pd_fail",	     "rkm_keys",
-	"rkm_matches",	     "rkm_stalls",
-	"rkm_walk_ns",	     "direct_sent",
-	"direct_copied",     "device_pages",
+	"tx_packets",
+	"tx_bytes",
+	"rx_packets",
+	"rx_bytes",
+	"tx_acks",
+	"rx_acks",
+	"tx_naks",
+	"rx_naks",
+	"rx_write_requests",
+	"rx_read_requests",
+	"rx_atomic_requests",
+	"req_cqe_error",
+	"req_cqe_flush_error",
+	"resp_cqe_error",
+	"resp_cqe_flush_error",
+	"rnr_timer_expired",
+	"rx_drop_old_response",
+	"rx_drop_tid",
+	"rx_drop_rdma_again",
+	"rx_frames",
+	"tx_frames",
+	"tx_rdma_packets",
+	"rx_rdma_packets",
+	"rdma_done",
+	"rdma_repeats",
+	"window_events",
+	"window_no_worker",
+	"window_manager",
+	"odp_faults",
+	"odp_invalidations",
+	"rkm_walks",
+	"rkm_requests",
+	"rkm_qps",
+	"rkm_pd_fail",
+	"rkm_keys",
+	"rkm_matches",
+	"rkm_stalls",
+	"rkm_walk_ns",
+	"direct_sent",
+	"direct_copied",
+	"device_pages",
 };
 
 constexpr std::array ENTRIES = {
@@ -156,8 +180,9 @@ constexpr std::array ENTRIES = {
 	      {note, "a queue pair receives packets faster than it can "
 		     "process them: RC retransmits them, others lose them"}},
 	Entry{"out_of_buffer",
-	      {note, "datagrams or UC messages arrived for which no "
-		     "receive was posted: post more, or earlier"}},
+	      {note, "messages arrived for which no receive was posted: post "
+		     "more, or earlier (RC sends them again, others lose "
+		     "them)"}},
 	Entry{"rx_drop_recv_length",
 	      {trouble, "datagrams or UC messages are longer than the "
 			"receives posted for them: make those longer, "
@@ -207,6 +232,19 @@ constexpr std::array ENTRIES = {
 	      {trouble,
 	       "a peer sent a request that the queue pair does not allow "
 	       "(access flags, message longer than the receive)"}},
+	Entry{"packet_seq_err",
+	      {note, "peers reported lost requests of this machine: look at "
+		     "the drops of both ends and of the switches"}},
+	Entry{"req_remote_access_errors",
+	      {trouble, "an application here used a key, address or right of "
+			"a peer that it does not have"}},
+	Entry{"req_remote_invalid_request",
+	      {trouble, "an application here sent a request that the peer's "
+			"queue pair does not allow (access flags, message "
+			"longer than the receive)"}},
+	Entry{"resp_local_length_error",
+	      {trouble, "messages are longer than the receives posted for "
+			"them: make those longer"}},
 	Entry{"resp_remote_access_errors",
 	      {trouble, "a peer used a key, address or right it does not "
 			"have: its application is wrong"}},
@@ -279,6 +317,12 @@ static_assert(all_advise(), "each entry has advice");
 
 } // namespace
 
+bool is_drop(std::string_view counter)
+{
+	return counter.find("_drop_") != counter.npos ||
+	       counter == "out_of_buffer" || counter == "rx_icrc_encapsulated";
+}
+
 Meaning meaning_of(std::string_view counter)
 {
 	auto entry =
@@ -291,8 +335,8 @@ Meaning meaning_of(std::string_view counter)
 	    std::end(NORMAL))
 		return {none, ""};
 	/* A counter of a module that is newer than this program. */
-	if (counter.find("_drop_") != counter.npos ||
-	    counter.starts_with("db_") || counter.ends_with("_errors"))
+	if (is_drop(counter) || counter.starts_with("db_") ||
+	    counter.ends_with("_errors"))
 		return {trouble, "unknown to this version: see "
 				 "docs/statistics.md of the module's version"};
 	return {none, ""};
