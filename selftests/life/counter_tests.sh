@@ -61,8 +61,8 @@ tools_find_them()
 {
 	add_pair
 	smoke
-	soon counted la rx_write_requests
-	python3 - "$here/../lint" /sys/class/infiniband/la/ports/1/hw_counters <<'END'
+	soon counted lb rx_write_requests
+	python3 - "$here/../lint" /sys/class/infiniband/lb/ports/1/hw_counters <<'END'
 import os, sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, sys.argv[1])
