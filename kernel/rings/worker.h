@@ -3,8 +3,8 @@
  * worker.h - state of the doorbell worker of a ucontext: the pages that it polls, each with a
  * flag that says whether a process that wrote to the page has to make a system call (kick).
  *
- * The worker is a thread of the process (verbs/doorbell_methods.c). While it polls the pages, the flags
- * are clear. Before it sleeps it sets them, and polls once more.
+ * The worker is a thread of the process (verbs/doorbell_methods.c). While it polls the pages, the
+ * flags are clear. Before it sleeps it sets them, and polls once more.
  */
 #ifndef PAVO_RINGS_WORKER_H
 #define PAVO_RINGS_WORKER_H

@@ -82,7 +82,7 @@ void must_be_quarantined(Env &env, bool is)
 {
 	REQUIRE(eventually(env, [&] { return quarantined() == unsigned(is); }),
 		quarantined(), " in quarantine");
-	REQUIRE_EQ(status_of(env).find("1 of them still with a device") !=
+	REQUIRE_EQ(status_of(env).find("1 of them still in use by a device") !=
 			   std::string::npos,
 		   is, "pavo status");
 }

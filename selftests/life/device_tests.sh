@@ -124,7 +124,7 @@ unload_under_traffic()
 slices()
 {
 	local fields
-	read -r _ _ slices fields < <(grep '^inside ' /sys/kernel/debug/pavo/budgets)
+	read -r _ _ slices fields < <(grep '^loopback ' /sys/kernel/debug/pavo/budgets)
 }
 
 more_slices_than()

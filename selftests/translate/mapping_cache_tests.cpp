@@ -46,7 +46,7 @@ struct MappingCacheTest : testing::Test {
 
 		if (got.has_value())
 			cache.put(got.value());
-		return got.error().number();
+		return got.error_or({}).number();
 	}
 };
 

@@ -141,7 +141,7 @@ TEST_F(Nomem, Caches)
 		"first use",
 		[&] {
 			auto got = cache->get(memory.all(), room);
-			int err = got.error().number();
+			int err = got.error_or({}).number();
 
 			pieces = std::move(got).value_or({});
 			return err;
