@@ -289,11 +289,11 @@ struct page *pavo_page_take(void);
  * @from: offset from skb->data of the byte behind the BTH
  * @len:  bytes from there on
  *
- * Return: true; false: some of the bytes cannot be read.
+ * Return: 0; -EFAULT: some of the bytes cannot be read.
  */
-bool pavo_packet_crc(u32 *crc, const struct sk_buff *skb, const void *ip,
-		     bool ipv6, const void *udp, const void *bth,
-		     unsigned int from, unsigned int len);
+int pavo_packet_crc(u32 *crc, const struct sk_buff *skb, const void *ip,
+		    bool ipv6, const void *udp, const void *bth,
+		    unsigned int from, unsigned int len);
 
 /* Value of a CRC-32 register after any data and the CRC of that data. */
 #define PAVO_CRC_GOOD 0xdebb20e3u
