@@ -117,7 +117,7 @@ extern bool pavo_deferred_icrc;
 /*
  * GSO type of a super-packet that GRO has merged of packets from a wire. No device in software
  * claims the third bit, so the stack segments it before any device: the peer behind that may not
- * support super-packets. The fourth bit tells the segmentation that it is IPv6.
+ * support super-packets. The fourth bit marks IPv6, for the segmentation.
  */
 #define PAVO_GSO_MERGED (PAVO_GSO_DEFERRED | SKB_GSO_ESP)
 #define PAVO_GSO_MERGED6 (PAVO_GSO_MERGED | SKB_GSO_TCP_FIXEDID)

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * rdma_word.hpp - what Rdma says to the other end's about contexts that a recovery took away,
- * in messages of kind message_kind::rdma. Any may be lost, or come twice. Private to the
- * library.
+ * rdma_control.hpp - control messages between two Rdma about contexts that ended by a recovery of
+ * an adapter: messages of kind message_kind::rdma. They may be lost or duplicated. Private to
+ * the library.
  */
-#ifndef PAVO_RDMA_WORD_HPP
-#define PAVO_RDMA_WORD_HPP
+#ifndef PAVO_RDMA_CONTROL_HPP
+#define PAVO_RDMA_CONTROL_HPP
 
 #include <optional>
 
-#include "word.hpp"
+#include "control_message.hpp"
 
 namespace pavo {
 
-struct RdmaWord {
-	enum What : uint8_t {
-		/** Is your context @rcxt what it was? No answer: it is. */
-		ask = 1,
-		/** My context @rcxt is @now; operations up to tid @ended are over. */
+struct RdmaControl {
+	enum Type : uint8_t {
+		/** Has context @rcxt another number now? The peer answers only if it has. */
+		query = 1,
+		/** Answer: context @rcxt is @now; operations up to tid @ended are over. */
 		renewed = 2,
 	};
-	What what = ask;
+	Type type = query;
 	uint32_t rcxt = 0;
-	/** Of renewed; 0 in ask. */
+	/** Of renewed; 0 in query. */
 	uint32_t now = 0;
 	uint64_t ended = 0;
 
@@ -30,9 +30,9 @@ struct RdmaWord {
 
 	std::array<std::byte, size> encode() const
 	{
-		WordWriter<size> to;
+		ControlWriter<size> to;
 
-		to.put(what, 1);
+		to.put(type, 1);
 		to.put(0, 3);
 		to.put(rcxt, 4);
 		to.put(now, 4);
@@ -40,28 +40,29 @@ struct RdmaWord {
 		return to.bytes();
 	}
 
-	/** None: it is none of these. */
-	static std::optional<RdmaWord> decode(std::span<const std::byte> bytes)
+	/** Return: none if @bytes are no valid message. */
+	static std::optional<RdmaControl>
+	decode(std::span<const std::byte> bytes)
 	{
-		WordReader from(bytes);
-		RdmaWord word;
+		ControlReader from(bytes);
+		RdmaControl control;
 
 		if (bytes.size() != size)
 			return {};
-		uint64_t what = from.get(1), reserved = from.get(3);
-		word.what = What(what);
-		word.rcxt = uint32_t(from.get(4));
-		word.now = uint32_t(from.get(4));
-		word.ended = from.get(8);
-		if (reserved || (what != ask && what != renewed))
+		uint64_t type = from.get(1), reserved = from.get(3);
+		control.type = Type(type);
+		control.rcxt = uint32_t(from.get(4));
+		control.now = uint32_t(from.get(4));
+		control.ended = from.get(8);
+		if (reserved || (type != query && type != renewed))
 			return {};
-		if (what == ask ? word.now || word.ended :
-				  word.now == word.rcxt)
+		if (type == query ? control.now || control.ended :
+				    control.now == control.rcxt)
 			return {};
-		return word;
+		return control;
 	}
 };
 
 } // namespace pavo
 
-#endif // PAVO_RDMA_WORD_HPP
+#endif // PAVO_RDMA_CONTROL_HPP
