@@ -165,8 +165,8 @@ int pavo_limits_check(void);
 int pavo_limit(enum pavo_object object);
 void pavo_objects_init(struct pavo_dev *dev);
 void pavo_objects_end(struct pavo_dev *dev);
-bool pavo_object_take(struct pavo_dev *dev, enum pavo_object object,
-		      kuid_t account);
+int pavo_object_take(struct pavo_dev *dev, enum pavo_object object,
+		     kuid_t account);
 void pavo_object_give(struct pavo_dev *dev, enum pavo_object object,
 		      kuid_t account);
 

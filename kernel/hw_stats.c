@@ -14,10 +14,11 @@ static const struct rdma_stat_desc pavo_counter_desc[] = {
 #undef PAVO_CNT_DESC
 };
 
-void pavo_stats_count(const struct pavo_stats *stats, enum pavo_counter counter)
+void pavo_stats_add_id(const struct pavo_stats *stats,
+		       enum pavo_counter counter, u64 n)
 {
 	pavo_stats_check(stats);
-	this_cpu_add(READ_ONCE(stats->pcpu)->counter[counter], 1);
+	this_cpu_add(READ_ONCE(stats->pcpu)->counter[counter], n);
 	if (tracepoint_enabled(pavo_count))
 		pavo_count_traced(stats->dev, pavo_counter_desc[counter].name);
 }

@@ -113,19 +113,19 @@ void pavo_objects_end(struct pavo_dev *dev)
  * @account: the user; INVALID_UID: the kernel
  *
  * Context: as pavo_share_take().
- * Return: true; false: the limit of the adapter, or the share of the user, is used up.
+ * Return: 0; -ENOMEM: the limit of the adapter, or the share of the user, is used up.
  */
-bool pavo_object_take(struct pavo_dev *dev, enum pavo_object object,
-		      kuid_t account)
+int pavo_object_take(struct pavo_dev *dev, enum pavo_object object,
+		     kuid_t account)
 {
 	struct pavo_shares *shares = &dev->shares[object];
 
 	if (pavo_share_take(shares, account, pavo_share_of(limit[object], -1)))
-		return false;
+		return -ENOMEM;
 	if (atomic_add_unless(&dev->used[object], 1, limit[object]))
-		return true;
+		return 0;
 	pavo_share_give(shares, account);
-	return false;
+	return -ENOMEM;
 }
 
 /** pavo_object_give - uncharge an object of @account. */

@@ -31,17 +31,19 @@ int pavo_payload_take(const struct pavo_region *region, u64 va,
 	return 0;
 }
 
-bool pavo_payload_attach(const struct pavo_region *region, u64 va,
-			 struct sk_buff *skb, unsigned int len)
+int pavo_payload_attach(const struct pavo_region *region, u64 va,
+			struct sk_buff *skb, unsigned int len)
 {
 	struct pavo_span from;
+	int err;
 
 	if (region->copied)
-		return false;
+		return -EOPNOTSUPP;
 	for (; len; va += from.len, len -= from.len) {
 		from = pavo_region_span(region, va, len);
-		if (!pavo_tx_add_page(skb, from.page, from.offset, from.len))
-			return false;
+		err = pavo_tx_add_page(skb, from.page, from.offset, from.len);
+		if (err)
+			return err;
 	}
-	return true;
+	return 0;
 }

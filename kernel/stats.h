@@ -196,6 +196,7 @@ static inline void pavo_stats_check(const struct pavo_stats *stats)
 			pavo_count_traced(_stats->dev, #name); \
 	} while (0)
 
+/* Add @n to the counter of that name: pavo_stats_add(stats, tx_bytes, len); */
 #define pavo_stats_add(stats, name, n) \
 	pavo_stats_add_by(this_cpu_add, stats, name, n)
 
@@ -209,9 +210,9 @@ static inline void pavo_stats_check(const struct pavo_stats *stats)
 		pavo_stats_add_by(raw_cpu_add, stats, name, n); \
 	} while (0)
 
-/** pavo_stats_count - add 1 to a counter that is known at run time only. */
-void pavo_stats_count(const struct pavo_stats *stats,
-		      enum pavo_counter counter);
+/** pavo_stats_add_id - as pavo_stats_add(), for a counter that is known at run time only. */
+void pavo_stats_add_id(const struct pavo_stats *stats,
+		       enum pavo_counter counter, u64 n);
 
 /* Count one for an adapter or a QP: pavo_count(qp, rx_drop_state); */
 #define pavo_count(owner, name) pavo_stats_add(&(owner)->stats, name, 1)

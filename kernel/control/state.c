@@ -225,7 +225,7 @@ static int move_state(struct pavo_qp *qp, int from, int next,
 		return 0;
 	case IB_QPS_ERR:
 		/* Repeat if a side has moved the QP to SQE. */
-		while (from != IB_QPS_ERR && !pavo_qp_to_error(qp, from))
+		while (from != IB_QPS_ERR && pavo_qp_to_error(qp, from))
 			from = pavo_qp_state(qp);
 		run_sides(qp);
 		return 0;

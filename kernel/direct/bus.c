@@ -66,24 +66,23 @@ static bool is_buffer_used(struct pavo_direct *window, u32 buffer)
 	return held;
 }
 
-/* Wait until only the window uses the pages. False: timeout, or the process is being killed. */
-static bool wait_for_device(struct pavo_direct *window, u32 buffer)
+/* Wait until only the window uses the pages. -EBUSY: timeout, or the process is being killed. */
+static int wait_for_device(struct pavo_direct *window, u32 buffer)
 {
 	const ktime_t end = ktime_add_ms(ktime_get(), DEVICE_WAIT_MS);
 
 	while (is_buffer_used(window, buffer)) {
 		if (ktime_after(ktime_get(), end) ||
 		    fatal_signal_pending(current))
-			return false;
+			return -EBUSY;
 		usleep_range(DEVICE_LOOK_US, 2 * DEVICE_LOOK_US);
 	}
-	return true;
+	return 0;
 }
 
 int pavo_direct_hand_over(struct pavo_direct *window, u32 range, u32 bytes)
 {
 	struct pavo_direct_slot *slot = &window->slots[range];
-	bool free = true;
 	u32 buffer, uses;
 	int err = 0;
 
@@ -96,14 +95,14 @@ int pavo_direct_hand_over(struct pavo_direct *window, u32 range, u32 bytes)
 	unmap_range(window, range);
 	mutex_unlock(&window->map_mutex);
 	if (buffer != PAVO_DIRECT_NO_BUFFER)
-		free = wait_for_device(window, buffer);
+		err = wait_for_device(window, buffer);
 
 	spin_lock_bh(&window->lock);
 	if (slot->range.uses != uses ||
 	    (slot->range.state != PAVO_DIRECT_CLOSING &&
 	     slot->range.state != PAVO_DIRECT_EMPTYING)) {
 		err = -EBADF;
-	} else if (!free) {
+	} else if (err) {
 		slot->range.count -= bytes;
 		slot->range.admitted -= bytes;
 		pavo_direct_transition(&slot->range,
@@ -111,7 +110,6 @@ int pavo_direct_hand_over(struct pavo_direct *window, u32 range, u32 bytes)
 							  PAVO_DIRECT_FILLING);
 		if (!window->closed)
 			pavo_count(window->dev, direct_busy);
-		err = -EBUSY;
 	} else {
 		pavo_direct_transition(&slot->range,
 				       slot->range.read ? PAVO_DIRECT_DRAINED :
@@ -150,28 +148,36 @@ static bool is_valid_arm(const struct pavo_direct *window,
 	       args->flags & PAVO_DIRECT_READ;
 }
 
+/* Give a buffer to an idle range, and make it valid. Locked; not closed. */
+static int arm_slot(struct pavo_direct *window,
+		    const struct pavo_direct_arm_args *args)
+{
+	int err = pavo_direct_take_buffer(window, args->range);
+
+	if (err) {
+		count_no_buffer(window, args->flags);
+		return err;
+	}
+	pavo_direct_arm(&window->slots[args->range].range, args->total,
+			args->flags);
+	pavo_direct_publish(window, args->range);
+	return 0;
+}
+
 int pavo_direct_arm_range(struct pavo_direct *window,
 			  const struct pavo_direct_arm_args *args)
 {
-	struct pavo_direct_slot *slot;
-	int err = 0;
+	int err;
 
 	if (!is_valid_arm(window, args))
 		return -EINVAL;
-	slot = &window->slots[args->range];
 	spin_lock_bh(&window->lock);
-	if (window->closed) {
+	if (window->closed)
 		err = -EIO;
-	} else if (slot->range.state != PAVO_DIRECT_IDLE) {
+	else if (window->slots[args->range].range.state != PAVO_DIRECT_IDLE)
 		err = -EBUSY;
-	} else if (!pavo_direct_take_buffer(window, args->range)) {
-		err = -EAGAIN;
-		count_no_buffer(window, args->flags);
-	} else {
-		/* The range has a buffer now, so it can become valid. */
-		pavo_direct_arm(&slot->range, args->total, args->flags);
-		pavo_direct_publish(window, args->range);
-	}
+	else
+		err = arm_slot(window, args);
 	spin_unlock_bh(&window->lock);
 	return err;
 }

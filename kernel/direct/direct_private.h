@@ -128,8 +128,8 @@ void pavo_direct_put(struct pavo_direct *window);
 
 /* pool.c; locked */
 
-/* Assign a buffer of the pool to a range. False: none is free. */
-bool pavo_direct_take_buffer(struct pavo_direct *window, u32 range);
+/* Assign a buffer of the pool to a range. Return: 0; -EAGAIN: none is free. */
+int pavo_direct_take_buffer(struct pavo_direct *window, u32 range);
 /* Return the buffer of a range to the pool. */
 void pavo_direct_give_buffer(struct pavo_direct *window, u32 range);
 /* True if the pool has a free buffer. */

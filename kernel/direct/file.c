@@ -122,14 +122,16 @@ static bool does_not_wait(const struct kiocb *iocb)
 	       iocb->ki_filp->f_flags & O_NONBLOCK;
 }
 
-/* Find the range at a position of the file. False: @len bytes there are not in one range. */
-static bool find_place(const struct pavo_direct *window, loff_t pos, size_t len,
-		       struct pavo_direct_place *place)
+/* Find the range at a position of the file. -EINVAL: @len bytes there are not in one range. */
+static int find_place(const struct pavo_direct *window, loff_t pos, size_t len,
+		      struct pavo_direct_place *place)
 {
 	struct pavo_direct_shape shape = window->shape;
 
 	shape.base = 0;
-	return pos >= 0 && pavo_direct_find(&shape, pos, len, place);
+	if (pos < 0 || !pavo_direct_find(&shape, pos, len, place))
+		return -EINVAL;
+	return 0;
 }
 
 static ssize_t do_transfer(struct kiocb *iocb, struct iov_iter *iter, bool read)
@@ -142,8 +144,9 @@ static ssize_t do_transfer(struct kiocb *iocb, struct iov_iter *iter, bool read)
 
 	if (!want || (read && iocb->ki_pos >= pavo_direct_length(window)))
 		return 0;
-	if (!find_place(window, iocb->ki_pos, read ? 1 : want, &t.place))
-		return -EINVAL;
+	err = find_place(window, iocb->ki_pos, read ? 1 : want, &t.place);
+	if (err)
+		return err;
 	for (;;) {
 		t.len = min_t(size_t, want,
 			      window->shape.size - t.place.offset);

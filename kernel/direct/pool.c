@@ -64,7 +64,7 @@ static u32 choose_any(const struct pavo_direct *window, u32 range)
 	return PAVO_DIRECT_NO_BUFFER;
 }
 
-bool pavo_direct_take_buffer(struct pavo_direct *window, u32 range)
+int pavo_direct_take_buffer(struct pavo_direct *window, u32 range)
 {
 	size_t first = (size_t)range * window->npages;
 	u32 number = choose_exported(window, range), i;
@@ -72,13 +72,13 @@ bool pavo_direct_take_buffer(struct pavo_direct *window, u32 range)
 	if (number == PAVO_DIRECT_NO_BUFFER)
 		number = choose_any(window, range);
 	if (number == PAVO_DIRECT_NO_BUFFER)
-		return false;
+		return -EAGAIN;
 	window->buffers[number].range = range;
 	window->slots[range].range.buffer = number;
 	for (i = 0; i < window->npages; i++)
 		WRITE_ONCE(window->current_pages[first + i],
 			   pavo_direct_page(window, number, i));
-	return true;
+	return 0;
 }
 
 void pavo_direct_give_buffer(struct pavo_direct *window, u32 range)

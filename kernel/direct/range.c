@@ -84,13 +84,13 @@ const char *pavo_direct_state_name(u8 state)
 	return state < PAVO_DIRECT_STATES ? states[state].name : "?";
 }
 
-bool pavo_direct_transition(struct pavo_direct_range *range,
-			    enum pavo_direct_state next)
+int pavo_direct_transition(struct pavo_direct_range *range,
+			   enum pavo_direct_state next)
 {
 	if (!(states[range->state].next & 1u << next))
-		return false;
+		return -EINVAL;
 	range->state = next;
-	return true;
+	return 0;
 }
 
 void pavo_direct_arm(struct pavo_direct_range *range, u32 total, u32 flags)
@@ -149,9 +149,9 @@ bool pavo_direct_count(struct pavo_direct_range *range, u32 admitted, u32 len)
 	range->count += len;
 	if (range->count < (range->read ? range->response : range->total))
 		return false;
-	return pavo_direct_transition(range, range->read ?
-						     PAVO_DIRECT_EMPTYING :
-						     PAVO_DIRECT_CLOSING);
+	return !pavo_direct_transition(range, range->read ?
+						      PAVO_DIRECT_EMPTYING :
+						      PAVO_DIRECT_CLOSING);
 }
 
 void pavo_direct_load(struct pavo_direct_range *range, u32 len)

@@ -114,9 +114,9 @@ bool pavo_direct_may_touch(const struct pavo_direct_range *range, bool write);
 bool pavo_direct_link_valid(const struct pavo_direct_range *range);
 /** pavo_direct_state_name - return the name of a state, for debugfs. */
 const char *pavo_direct_state_name(u8 state);
-/** pavo_direct_transition - change the state. False: @next cannot follow the present state. */
-bool pavo_direct_transition(struct pavo_direct_range *range,
-			    enum pavo_direct_state next);
+/** pavo_direct_transition - change the state. -EINVAL: @next cannot follow the present state. */
+int pavo_direct_transition(struct pavo_direct_range *range,
+			   enum pavo_direct_state next);
 
 /**
  * pavo_direct_arm - begin an operation. The range has a buffer already.

@@ -247,8 +247,8 @@ enum pavo_status pavo_use_enter(struct pavo_key_state *key_state,
 				unsigned int slot)
 {
 	return pavo_key_slot_enter(key_slot_of(key_state, slot)) ?
-		       PAVO_ST_OK :
-		       PAVO_ST_STATE;
+		       PAVO_ST_STATE :
+		       PAVO_ST_OK;
 }
 
 void pavo_use_leave(struct pavo_key_state *key_state, unsigned int slot)

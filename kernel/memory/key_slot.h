@@ -19,6 +19,7 @@
 #define PAVO_KEY_SLOT_H
 
 #include <linux/atomic.h>
+#include <linux/errno.h>
 #include <linux/types.h>
 
 #define PAVO_KEY_SLOT_VALID 0x8000000000000000ull
@@ -37,16 +38,16 @@ static inline void pavo_key_slot_begin(atomic64_t *slot, u32 gen, u32 key)
 	atomic64_xchg(slot, word);
 }
 
-/** pavo_key_slot_enter - begin another copy. Return: false if the key was invalidated. */
-static inline bool pavo_key_slot_enter(atomic64_t *slot)
+/** pavo_key_slot_enter - begin another copy. Return: 0; -EKEYREVOKED: the key was invalidated. */
+static inline int pavo_key_slot_enter(atomic64_t *slot)
 {
 	s64 word = atomic64_read(slot);
 
 	do {
 		if (!(word & PAVO_KEY_SLOT_VALID))
-			return false;
+			return -EKEYREVOKED;
 	} while (!atomic64_try_cmpxchg(slot, &word, word | PAVO_KEY_SLOT_BUSY));
-	return true;
+	return 0;
 }
 
 /** pavo_key_slot_leave - end a copy; the operation continues. */

@@ -35,10 +35,9 @@ int pavo_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 	if (pavo_charge(&mw->charge, sizeof(*mw), udata))
 		return -ENOMEM;
 	mw->account = pavo_caller_account_if(udata);
-	if (!pavo_object_take(dev, PAVO_OBJ_MW, mw->account)) {
-		err = -ENOMEM;
+	err = pavo_object_take(dev, PAVO_OBJ_MW, mw->account);
+	if (err)
 		goto err_charge;
-	}
 	mw->dev = dev;
 	mw->none.mw = mw;
 	mw->none.pd = to_pavo_pd(ibmw->pd);

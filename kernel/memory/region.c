@@ -100,7 +100,7 @@ struct pavo_mr *pavo_mr_alloc(struct ib_pd *ibpd, int access)
 	kuid_t account = pavo_caller_account_if(ibpd->uobject);
 	struct pavo_mr *mr;
 
-	if (!pavo_object_take(dev, PAVO_OBJ_MR, account))
+	if (pavo_object_take(dev, PAVO_OBJ_MR, account))
 		return NULL;
 	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
 	if (!mr)

@@ -351,19 +351,19 @@ static int make_link(struct pavo_rkm_qp *qp, struct pavo_pd *pd)
 /*
  * Find the link to @pd, and move it to the head of the list: a peer mostly uses few PDs.
  *
- * Return: false if there is none.
+ * Return: 0; -ENOENT: there is none.
  */
-static bool find_link(struct pavo_rkm_qp *qp, const struct pavo_pd *pd)
+static int find_link(struct pavo_rkm_qp *qp, const struct pavo_pd *pd)
 {
 	struct pavo_rkm_link *link;
 
 	list_for_each_entry(link, &qp->links, of_qp) {
 		if (link->pd == pd) {
 			list_move(&link->of_qp, &qp->links);
-			return true;
+			return 0;
 		}
 	}
-	return false;
+	return -ENOENT;
 }
 
 /*
@@ -380,8 +380,9 @@ int pavo_rkm_join(struct pavo_key_state *key_state, struct pavo_pd *pd)
 	if (likely(READ_ONCE(key_state->rkm.pd) == pd))
 		return 0;
 	spin_lock_bh(&rkm->list_lock);
-	err = find_link(&key_state->rkm, pd) ? 0 :
-					       make_link(&key_state->rkm, pd);
+	err = find_link(&key_state->rkm, pd);
+	if (err)
+		err = make_link(&key_state->rkm, pd);
 	if (!err)
 		WRITE_ONCE(key_state->rkm.pd, pd);
 	spin_unlock_bh(&rkm->list_lock);

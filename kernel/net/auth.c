@@ -105,9 +105,9 @@ static unsigned int add_fixed(u64 *to, const void *ip, const struct udphdr *udp,
 	return (u8 *)at - (u8 *)to;
 }
 
-/* Compute the MAC of a packet and its plain metadata. False: @meta does not fit the packet. */
-static bool make_mac(u64 *mac, const struct sk_buff *skb, unsigned int from,
-		     const void *ip, const struct pavo_meta *meta)
+/* Compute the MAC of a packet and its plain metadata. -EINVAL: @meta does not fit the packet. */
+static int make_mac(u64 *mac, const struct sk_buff *skb, unsigned int from,
+		    const void *ip, const struct pavo_meta *meta)
 {
 	const struct udphdr *udp =
 		(const void *)(skb->data + from - sizeof(*udp));
@@ -120,9 +120,9 @@ static bool make_mac(u64 *mac, const struct sk_buff *skb, unsigned int from,
 	n = meta->packets ? add_coalesced(headers, skb, from, meta) :
 			    add_header(headers, skb, from);
 	if (!n)
-		return false;
+		return -EINVAL;
 	*mac = siphash(buffer->fixed, fixed + n, &mac_key);
-	return true;
+	return 0;
 }
 
 /* Encrypt or decrypt lkey and token. */
@@ -140,10 +140,11 @@ static void mask_memory(struct pavo_meta *meta)
 int pavo_auth_sign(struct pavo_meta *meta, const struct sk_buff *skb,
 		   unsigned int from, const void *ip)
 {
-	if (!make_mac(&meta->mac, skb, from, ip, meta))
-		return -EINVAL;
-	mask_memory(meta);
-	return 0;
+	int err = make_mac(&meta->mac, skb, from, ip, meta);
+
+	if (!err)
+		mask_memory(meta);
+	return err;
 }
 
 bool pavo_auth_verify(struct pavo_meta *meta, const struct sk_buff *skb,
@@ -155,5 +156,5 @@ bool pavo_auth_verify(struct pavo_meta *meta, const struct sk_buff *skb,
 	    skb->len - from > U16_MAX)
 		return false;
 	mask_memory(meta);
-	return make_mac(&mac, skb, from, ip, meta) && mac == meta->mac;
+	return !make_mac(&mac, skb, from, ip, meta) && mac == meta->mac;
 }

@@ -152,15 +152,18 @@ struct segmentation {
 };
 
 /* Append payload to the linear part, by copying. */
-static bool copy_payload(struct sk_buff *to, const struct sk_buff *skb,
-			 unsigned int from, unsigned int len)
+static int copy_payload(struct sk_buff *to, const struct sk_buff *skb,
+			unsigned int from, unsigned int len)
 {
-	return !skb_copy_bits(skb, from, skb_put(to, len), len);
+	return skb_copy_bits(skb, from, skb_put(to, len), len);
 }
 
-/* Append payload in the fragments of @skb to @to, by reference. */
-static bool attach_payload(struct sk_buff *to, const struct sk_buff *skb,
-			   unsigned int from, unsigned int len)
+/*
+ * Append payload in the fragments of @skb to @to, by reference. Return: 0; -ENOSPC: @to has no free
+ * fragment; -EFAULT: @skb is shorter.
+ */
+static int attach_payload(struct sk_buff *to, const struct sk_buff *skb,
+			  unsigned int from, unsigned int len)
 {
 	const struct skb_shared_info *info = skb_shinfo(skb);
 	unsigned int size, n;
@@ -174,7 +177,7 @@ static bool attach_payload(struct sk_buff *to, const struct sk_buff *skb,
 		if (from < size) {
 			n = min(len, size - from);
 			if (skb_shinfo(to)->nr_frags + 1 >= MAX_SKB_FRAGS)
-				return false;
+				return -ENOSPC;
 			get_page(skb_frag_page(frag));
 			pavo_add_frag(to, skb_frag_page(frag),
 				      skb_frag_off(frag) + from, n);
@@ -184,7 +187,7 @@ static bool attach_payload(struct sk_buff *to, const struct sk_buff *skb,
 		from -= size;
 	}
 	skb_shinfo(to)->flags |= info->flags & SKBFL_SHARED_FRAG;
-	return !len;
+	return len ? -EFAULT : 0;
 }
 
 /* Append pad and space for the ICRC, which is not shared: clones share fragments of payload. */
@@ -212,7 +215,7 @@ static u8 *add_segment_trailer(struct sk_buff *to, unsigned int pad)
  * Write the ICRC of packet @i. The stack sets lengths and the IPv4 identification only after all
  * packets are made, so compute the ICRC over copies of the headers with these values.
  */
-static bool finish_segment_icrc(struct sk_buff *to, bool ipv6, u32 i, u8 *icrc)
+static int finish_segment_icrc(struct sk_buff *to, bool ipv6, u32 i, u8 *icrc)
 {
 	struct udphdr udp = *(struct udphdr *)(to->data - sizeof(udp));
 	const u8 *end = to->data - sizeof(udp);
@@ -220,6 +223,7 @@ static bool finish_segment_icrc(struct sk_buff *to, bool ipv6, u32 i, u8 *icrc)
 	struct iphdr ip4;
 	const void *ip = &ip4;
 	__le32 value;
+	int err;
 	u32 crc;
 
 	udp.len = htons(sizeof(udp) + to->len);
@@ -232,17 +236,18 @@ static bool finish_segment_icrc(struct sk_buff *to, bool ipv6, u32 i, u8 *icrc)
 		ip4.tot_len = htons(sizeof(ip4) + sizeof(udp) + to->len);
 		ip4.id = htons(ntohs(ip4.id) + i);
 	}
-	if (!pavo_packet_crc(&crc, to, ip, ipv6, &udp, to->data, PAVO_BTH_LEN,
-			     to->len - PAVO_BTH_LEN - PAVO_ICRC_LEN))
-		return false;
+	err = pavo_packet_crc(&crc, to, ip, ipv6, &udp, to->data, PAVO_BTH_LEN,
+			      to->len - PAVO_BTH_LEN - PAVO_ICRC_LEN);
+	if (err)
+		return err;
 	value = cpu_to_le32(~crc);
 	memcpy(icrc, &value, sizeof(value));
-	return true;
+	return 0;
 }
 
 /* Write packet @i of a super-packet to @to, without its trailer. */
-static bool fill_gso_packet(struct sk_buff *to, const struct segmentation *seg,
-			    u32 i)
+static int fill_gso_packet(struct sk_buff *to, const struct segmentation *seg,
+			   u32 i)
 {
 	const struct sk_buff *skb = seg->skb;
 	const unsigned int unit = skb_shinfo(skb)->gso_size;
@@ -257,32 +262,37 @@ static bool fill_gso_packet(struct sk_buff *to, const struct segmentation *seg,
 }
 
 /* Write packet @i of a coalesced packet to @to. The pad is part of it. */
-static bool fill_coalesced_packet(struct sk_buff *to, struct segmentation *seg,
-				  u32 i)
+static int fill_coalesced_packet(struct sk_buff *to, struct segmentation *seg,
+				 u32 i)
 {
 	unsigned int from = seg->at;
 	unsigned int len = pavo_coalesced_len(seg->skb, &seg->meta, i);
 
 	seg->at += len;
-	return len >= PAVO_BTH_LEN && len + PAVO_ICRC_LEN <= skb_tailroom(to) &&
-	       copy_payload(to, seg->skb, from, len);
+	if (len < PAVO_BTH_LEN || len + PAVO_ICRC_LEN > skb_tailroom(to))
+		return -EINVAL;
+	return copy_payload(to, seg->skb, from, len);
 }
 
 /* Write packet @i to @to, which has space for headers in front. */
-static bool fill_packet(struct sk_buff *to, struct segmentation *seg, u32 i)
+static int fill_packet(struct sk_buff *to, struct segmentation *seg, u32 i)
 {
 	const bool coalesced = seg->meta.packets;
 	unsigned int pad = 0;
 	u8 *icrc;
+	int err;
 
-	if (coalesced ? !fill_coalesced_packet(to, seg, i) :
-			!fill_gso_packet(to, seg, i))
-		return false;
+	err = coalesced ? fill_coalesced_packet(to, seg, i) :
+			  fill_gso_packet(to, seg, i);
+	if (err)
+		return err;
 	if (!coalesced && i + 1 == seg->pkt.npkts)
 		pad = seg->pkt.pad;
 	icrc = add_segment_trailer(to, pad);
-	return icrc && finish_segment_icrc(to, seg->meta.flags & PAVO_META_IPV6,
-					   i, icrc);
+	if (!icrc)
+		return -ENOMEM;
+	return finish_segment_icrc(to, seg->meta.flags & PAVO_META_IPV6, i,
+				   icrc);
 }
 
 static struct sk_buff *segment_packet(struct segmentation *seg, u32 i)
@@ -306,7 +316,7 @@ static struct sk_buff *segment_packet(struct segmentation *seg, u32 i)
 	skb_reserve(to, front);
 	/* Copy the headers in front of the BTH, and the headroom in front of these. */
 	memcpy(to->head, skb->head, front);
-	if (fill_packet(to, seg, i))
+	if (!fill_packet(to, seg, i))
 		return to;
 	kfree_skb(to);
 	return NULL;

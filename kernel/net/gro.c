@@ -57,10 +57,10 @@ static bool arrival_icrc_ok(const struct arrival *arrival)
 	const unsigned int from = arrival->at + PAVO_BTH_LEN;
 	u32 crc;
 
-	return pavo_packet_crc(&crc, arrival->skb, ip_of(arrival),
-			       arrival->ipv6, udp_of(arrival),
-			       arrival_bth(arrival), from,
-			       arrival->skb->len - from) &&
+	return !pavo_packet_crc(&crc, arrival->skb, ip_of(arrival),
+				arrival->ipv6, udp_of(arrival),
+				arrival_bth(arrival), from,
+				arrival->skb->len - from) &&
 	       crc == PAVO_CRC_GOOD;
 }
 
@@ -93,8 +93,8 @@ static bool ends_in_one_piece(const struct sk_buff *skb)
 
 /* ----------------------------------------------------------------- parsing */
 
-/* Parse a packet that has just been received. False: it cannot be merged. */
-static bool parse_arrival(struct arrival *arrival)
+/* Parse a packet that has just been received. Return: 0; -EINVAL: it cannot be merged. */
+static int parse_arrival(struct arrival *arrival)
 {
 	struct sk_buff *skb = arrival->skb;
 	const struct pavo_op_info *op = pavo_op_info(*arrival_bth(arrival));
@@ -103,22 +103,24 @@ static bool parse_arrival(struct arrival *arrival)
 	/* Senders of this machine make super-packets themselves, and mark their packets. */
 	if (NAPI_GRO_CB(skb)->flush || skb_is_gso(skb) || skb->encapsulation ||
 	    skb_cloned(skb) || skb_zcopy(skb) || skb_has_frag_list(skb) || !op)
-		return false;
+		return -EINVAL;
 	/* Pull headers only, so that payload in fragments stays there. */
 	if (!skb_gro_header_slow(skb, arrival->at + op->hdr_len, arrival->at))
-		return false;
+		return -EINVAL;
 	if (udp_of(arrival)->check ||
 	    ntohs(udp_of(arrival)->len) != len + sizeof(struct udphdr) ||
 	    (arrival->ipv6 &&
 	     ((struct ipv6hdr *)ip_of(arrival))->nexthdr != IPPROTO_UDP))
-		return false;
-	return pavo_parse(&arrival->pkt, arrival_bth(arrival), op->hdr_len,
-			  len) == PAVO_PARSE_OK &&
-	       ends_in_one_piece(skb);
+		return -EINVAL;
+	if (pavo_parse(&arrival->pkt, arrival_bth(arrival), op->hdr_len, len) !=
+		    PAVO_PARSE_OK ||
+	    !ends_in_one_piece(skb))
+		return -EINVAL;
+	return 0;
 }
 
-/* Parse the packet or super-packet that GRO holds. A super-packet has no ICRC. */
-static bool parse_waiting(struct arrival *gso)
+/* Parse the packet or super-packet that GRO holds. A super-packet has no ICRC. -EINVAL: as above. */
+static int parse_waiting(struct arrival *gso)
 {
 	struct sk_buff *skb = gso->skb;
 	const unsigned int count = NAPI_GRO_CB(skb)->count;
@@ -127,9 +129,9 @@ static bool parse_waiting(struct arrival *gso)
 	if (NAPI_GRO_CB(skb)->flush || NAPI_GRO_CB(skb)->is_flist ||
 	    pavo_parse(&gso->pkt, arrival_bth(gso), skb_headlen(skb) - gso->at,
 		       skb->len - gso->at + icrc) != PAVO_PARSE_OK)
-		return false;
+		return -EINVAL;
 	gso->pkt.npkts = count;
-	return true;
+	return 0;
 }
 
 /* ----------------------------------------------------------------- merging */
@@ -247,31 +249,31 @@ static void merge_payload(struct arrival *gso, struct arrival *next)
 	NAPI_GRO_CB(skb)->same_flow = 1;
 }
 
-/* Merge @next into the packet or super-packet in front of it. False: they do not fit together. */
-static bool merge_packet(struct arrival *gso, struct arrival *next,
-			 struct net *net)
+/* Merge @next into the packet or super-packet in front of it. -EINVAL: they do not fit together. */
+static int merge_packet(struct arrival *gso, struct arrival *next,
+			struct net *net)
 {
 	struct sk_buff *skb = gso->skb;
 	const bool is_packet = NAPI_GRO_CB(skb)->count == 1;
 	u32 unit;
 
-	if (!parse_waiting(gso))
-		return false;
+	if (parse_waiting(gso))
+		return -EINVAL;
 	unit = is_packet ? gso->pkt.payload : skb_shinfo(skb)->gso_size;
 	if (gso->pkt.payload + next->pkt.payload > PAVO_GSO_BYTES ||
 	    !pavo_gso_append(&gso->pkt, unit, &next->pkt) ||
 	    !(frags_fit(gso, next) || may_append(gso, next)))
-		return false;
+		return -EINVAL;
 	if (is_packet &&
 	    (skb_cloned(skb) || !is_local(gso, net) || !arrival_icrc_ok(gso)))
-		return false;
+		return -EINVAL;
 	if (!arrival_icrc_ok(next))
-		return false;
+		return -EINVAL;
 	merge_payload(gso, next);
 	skb_shinfo(skb)->gso_size = unit;
 	if (!pavo_gso_may_grow(&gso->pkt))
 		pavo_build(skb->data + gso->at, &gso->pkt);
-	return true;
+	return 0;
 }
 
 /* Find the packet of the same QP that GRO holds, and mark those of other QPs as other flows. */
@@ -318,12 +320,12 @@ struct sk_buff *pavo_gro_receive(struct sock *sk, struct list_head *head,
 		return NULL;
 	}
 	gso.skb = find_held_packet(head, next.at, bth);
-	if (!parse_arrival(&next)) {
+	if (parse_arrival(&next)) {
 		NAPI_GRO_CB(skb)->flush = 1;
 		return gso.skb;
 	}
 	skb_gro_pull(skb, next.pkt.info->hdr_len);
-	if (gso.skb && merge_packet(&gso, &next, sock_net(sk)))
+	if (gso.skb && !merge_packet(&gso, &next, sock_net(sk)))
 		return pavo_gso_may_grow(&gso.pkt) && !is_full(&gso) ? NULL :
 								       gso.skb;
 	if (!pavo_gso_may_grow(&next.pkt))

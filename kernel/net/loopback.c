@@ -182,7 +182,7 @@ static void deliver_slice(struct loopback *in)
 		defer_to_work(in);
 }
 
-bool pavo_loopback_deliver(const struct pavo_budget *left)
+int pavo_loopback_deliver(const struct pavo_budget *left)
 {
 	struct loopback *in = this_cpu_ptr(&loopbacks);
 
@@ -190,14 +190,14 @@ bool pavo_loopback_deliver(const struct pavo_budget *left)
 		pavo_budget_spend(&in->budget,
 				  PAVO_SLICE_PACKETS - left->packets,
 				  PAVO_SLICE_BYTES - left->bytes);
-		return true;
+		return 0;
 	}
 	if (likely(skb_queue_empty(&in->queue)))
-		return true;
+		return 0;
 	if (unlikely(in->left) && !is_process())
-		return false;
+		return -EINPROGRESS;
 	deliver_slice(in);
-	return !in->left;
+	return in->left ? -EINPROGRESS : 0;
 }
 
 void pavo_loopback_continue(void)

@@ -159,11 +159,11 @@ void *pavo_tx_put(struct sk_buff *skb, unsigned int len);
  * @offset: first byte in it
  * @len:    bytes
  *
- * Return: true; false: the skb has no free fragment, or the page cannot be attached (kernel memory
- * without page references), so the caller copies.
+ * Return: 0; -ENOSPC: the skb has no free fragment; -EOPNOTSUPP: the page cannot be attached (kernel
+ * memory without page references). The caller copies then.
  */
-bool pavo_tx_add_page(struct sk_buff *skb, struct page *page,
-		      unsigned int offset, unsigned int len);
+int pavo_tx_add_page(struct sk_buff *skb, struct page *page,
+		     unsigned int offset, unsigned int len);
 
 /**
  * pavo_tx_send - add pad, ICRC, UDP and IP headers, and send; consumes @skb.
@@ -269,9 +269,9 @@ bool pavo_flow_is_loopback(struct pavo_flow *flow);
  *        has used counts in the slice of this CPU's queue
  *
  * Context: BH disabled; no side is locked.
- * Return: true; false: packets are left, and the queue's work delivers them.
+ * Return: 0; -EINPROGRESS: packets are left, and the queue's work delivers them.
  */
-bool pavo_loopback_deliver(const struct pavo_budget *left);
+int pavo_loopback_deliver(const struct pavo_budget *left);
 
 /**
  * pavo_loopback_continue - deliver packets that are left on this CPU, for some slices. A process

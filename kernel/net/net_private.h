@@ -117,7 +117,7 @@ extern bool pavo_deferred_icrc;
 /*
  * GSO type of a super-packet that GRO has merged of packets from a wire. No device in software
  * claims the third bit, so the stack segments it before any device: the peer behind that may not
- * support super-packets. The fourth bit tells the segmentation that it is IPv6.
+ * support super-packets. The fourth bit marks IPv6, for the segmentation.
  */
 #define PAVO_GSO_MERGED (PAVO_GSO_DEFERRED | SKB_GSO_ESP)
 #define PAVO_GSO_MERGED6 (PAVO_GSO_MERGED | SKB_GSO_TCP_FIXEDID)
@@ -289,11 +289,11 @@ struct page *pavo_page_take(void);
  * @from: offset from skb->data of the byte behind the BTH
  * @len:  bytes from there on
  *
- * Return: true; false: some of the bytes cannot be read.
+ * Return: 0; -EFAULT: some of the bytes cannot be read.
  */
-bool pavo_packet_crc(u32 *crc, const struct sk_buff *skb, const void *ip,
-		     bool ipv6, const void *udp, const void *bth,
-		     unsigned int from, unsigned int len);
+int pavo_packet_crc(u32 *crc, const struct sk_buff *skb, const void *ip,
+		    bool ipv6, const void *udp, const void *bth,
+		    unsigned int from, unsigned int len);
 
 /* Value of a CRC-32 register after any data and the CRC of that data. */
 #define PAVO_CRC_GOOD 0xdebb20e3u

@@ -242,16 +242,16 @@ void pavo_icrc_exit(void)
 
 #endif
 
-/* Add a part of a fragment to the CRC. */
-static bool crc_frag(struct packet_crc *crc, const skb_frag_t *frag,
-		     unsigned int offset, unsigned int len)
+/* Add a part of a fragment to the CRC. Return: 0; -EFAULT: it is memory of a device. */
+static int crc_frag(struct packet_crc *crc, const skb_frag_t *frag,
+		    unsigned int offset, unsigned int len)
 {
 	u32 page_offset, page_len, done;
 	struct page *page;
 	void *map;
 
 	if (unlikely(!skb_frag_page(frag)))
-		return false; /* memory of a device */
+		return -EFAULT;
 	skb_frag_foreach_page(frag, skb_frag_off(frag) + offset, len, page,
 			      page_offset, page_len, done)
 	{
@@ -259,23 +259,23 @@ static bool crc_frag(struct packet_crc *crc, const skb_frag_t *frag,
 		crc_add(crc, map + page_offset, page_len);
 		kunmap_local(map);
 	}
-	return true;
+	return 0;
 }
 
-static bool crc_list(struct packet_crc *crc, const struct sk_buff *skb,
-		     unsigned int from, unsigned int len);
+static int crc_list(struct packet_crc *crc, const struct sk_buff *skb,
+		    unsigned int from, unsigned int len);
 
 /*
  * Add [@from, @from + @len) of an skb to the CRC: linear part, fragments, list of further skbs.
- * Return: true; false: some of the bytes cannot be read.
+ * Return: 0; -EFAULT: some of the bytes cannot be read.
  */
-static bool crc_skb(struct packet_crc *crc, const struct sk_buff *skb,
-		    unsigned int from, unsigned int len)
+static int crc_skb(struct packet_crc *crc, const struct sk_buff *skb,
+		   unsigned int from, unsigned int len)
 {
 	const struct skb_shared_info *info = skb_shinfo(skb);
 	unsigned int size = skb_headlen(skb);
 	unsigned int n;
-	int i;
+	int err, i;
 
 	if (from < size) {
 		n = min(len, size - from);
@@ -288,51 +288,54 @@ static bool crc_skb(struct packet_crc *crc, const struct sk_buff *skb,
 		size = skb_frag_size(&info->frags[i]);
 		if (from < size) {
 			n = min(len, size - from);
-			if (!crc_frag(crc, &info->frags[i], from, n))
-				return false;
+			err = crc_frag(crc, &info->frags[i], from, n);
+			if (err)
+				return err;
 			from += n;
 			len -= n;
 		}
 		from -= size;
 	}
-	return likely(!len) || crc_list(crc, skb, from, len);
+	return likely(!len) ? 0 : crc_list(crc, skb, from, len);
 }
 
 /* As crc_skb(), for the list of further skbs alone. */
-static bool crc_list(struct packet_crc *crc, const struct sk_buff *skb,
-		     unsigned int from, unsigned int len)
+static int crc_list(struct packet_crc *crc, const struct sk_buff *skb,
+		    unsigned int from, unsigned int len)
 {
 	struct sk_buff *next;
 	unsigned int n;
+	int err;
 
 	skb_walk_frags(skb, next) {
 		if (from < next->len) {
 			n = min(len, next->len - from);
-			if (!crc_skb(crc, next, from, n))
-				return false;
+			err = crc_skb(crc, next, from, n);
+			if (err)
+				return err;
 			from += n;
 			len -= n;
 		}
 		if (!len)
-			return true;
+			return 0;
 		from -= next->len;
 	}
-	return false;
+	return -EFAULT;
 }
 
-bool pavo_packet_crc(u32 *crc, const struct sk_buff *skb, const void *ip,
-		     bool ipv6, const void *udp, const void *bth,
-		     unsigned int from, unsigned int len)
+int pavo_packet_crc(u32 *crc, const struct sk_buff *skb, const void *ip,
+		    bool ipv6, const void *udp, const void *bth,
+		    unsigned int from, unsigned int len)
 {
 	u8 head[PAVO_ICRC_HEAD_MAX] __aligned(8);
 	unsigned int head_len = pavo_icrc_head(head, ip, ipv6, udp, bth);
 	struct packet_crc run;
-	bool all;
+	int err;
 
 	crc_begin(&run);
 	crc_add(&run, head, head_len);
-	all = crc_skb(&run, skb, from, len);
+	err = crc_skb(&run, skb, from, len);
 	crc_end(&run);
 	*crc = run.value;
-	return all;
+	return err;
 }

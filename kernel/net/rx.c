@@ -161,9 +161,9 @@ static bool rx_icrc_ok(const struct pavo_rx *rx)
 	struct sk_buff *skb = rx->skb;
 	u32 crc;
 
-	return pavo_packet_crc(&crc, skb, skb_network_header(skb), rx->ipv6,
-			       skb->data, skb_bth(skb), from,
-			       skb->len - from) &&
+	return !pavo_packet_crc(&crc, skb, skb_network_header(skb), rx->ipv6,
+				skb->data, skb_bth(skb), from,
+				skb->len - from) &&
 	       crc == PAVO_CRC_GOOD;
 }
 

@@ -8,14 +8,14 @@
 #include "pavo_trace.h"
 #include "qp/qp.h"
 
-bool pavo_qp_to_error(struct pavo_qp *qp, int from)
+int pavo_qp_to_error(struct pavo_qp *qp, int from)
 {
 	if (cmpxchg(&qp->state, from, IB_QPS_ERR) != from)
-		return false;
+		return -EAGAIN;
 	trace_pavo_state(qp, from, IB_QPS_ERR);
 	set_bit(PAVO_REQ_FLUSH, &qp->req.side.pending);
 	set_bit(PAVO_RESP_FLUSH, &qp->resp.side.pending);
-	return true;
+	return 0;
 }
 
 void pavo_qp_error(struct pavo_qp *qp, int event)
@@ -26,7 +26,7 @@ void pavo_qp_error(struct pavo_qp *qp, int event)
 		state = pavo_qp_state(qp);
 		if (state == IB_QPS_RESET || state == IB_QPS_ERR)
 			return;
-	} while (!pavo_qp_to_error(qp, state));
+	} while (pavo_qp_to_error(qp, state));
 
 	rcu_read_lock(); /* for the counter: callers may be in any context */
 	pavo_count(qp, qp_errors);

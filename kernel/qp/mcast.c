@@ -136,7 +136,7 @@ static int charge_member(struct pavo_mcast_group *group, struct pavo_qp *qp)
 	if (qp->user && own >= pavo_share_of(PAVO_MAX_MCAST_QP_ATTACH, -1) &&
 	    !capable(CAP_SYS_RESOURCE))
 		return -EDQUOT;
-	if (!pavo_object_take(dev, PAVO_OBJ_ATTACH, account))
+	if (pavo_object_take(dev, PAVO_OBJ_ATTACH, account))
 		return -ENOSPC;
 	if (own)
 		return 0;

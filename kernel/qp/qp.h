@@ -245,8 +245,8 @@ static inline struct pavo_meta pavo_meta_of(const struct pavo_qp *qp)
 
 /* failure.c */
 
-/** pavo_qp_to_error - move @qp from @from to Error. False: another CPU has changed the state. */
-bool pavo_qp_to_error(struct pavo_qp *qp, int from);
+/** pavo_qp_to_error - move @qp from @from to Error. -EAGAIN: another CPU has changed the state. */
+int pavo_qp_to_error(struct pavo_qp *qp, int from);
 
 /**
  * pavo_qp_error - move a QP to Error after an unrecoverable error; both sides flush.

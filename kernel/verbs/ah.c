@@ -32,6 +32,7 @@ int pavo_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 	struct pavo_dev *dev = to_pavo_dev(ibah->device);
 	const struct rdma_ah_attr *attr = init->ah_attr;
 	struct pavo_ah *ah = to_pavo_ah(ibah);
+	int err;
 
 	if (attr->type != RDMA_AH_ATTR_TYPE_ROCE ||
 	    !(rdma_ah_get_ah_flags(attr) & IB_AH_GRH) ||
@@ -41,9 +42,10 @@ int pavo_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 	if (pavo_charge(&ah->charge, sizeof(*ah), udata))
 		return -ENOMEM;
 	ah->account = pavo_caller_account_if(udata);
-	if (!pavo_object_take(dev, PAVO_OBJ_AH, ah->account)) {
+	err = pavo_object_take(dev, PAVO_OBJ_AH, ah->account);
+	if (err) {
 		pavo_charge_end(ah->charge);
-		return -ENOMEM;
+		return err;
 	}
 	make_av(&ah->av, attr);
 	return 0;

@@ -248,8 +248,9 @@ int pavo_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	if (err)
 		return err;
 	cq->account = pavo_caller_account_if(udata);
-	if (!pavo_object_take(dev, PAVO_OBJ_CQ, cq->account))
-		return -ENOMEM;
+	err = pavo_object_take(dev, PAVO_OBJ_CQ, cq->account);
+	if (err)
+		return err;
 	spin_lock_init(&cq->lock);
 	mutex_init(&cq->resize_mutex);
 	mutex_init(&cq->users_mutex);

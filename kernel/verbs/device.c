@@ -231,13 +231,15 @@ static int alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
 	struct pavo_dev *dev = to_pavo_dev(ibpd->device);
 	struct pavo_pd *pd = to_pavo_pd(ibpd);
+	int err;
 
 	if (pavo_charge(&pd->charge, sizeof(*pd), udata))
 		return -ENOMEM;
 	pd->account = pavo_caller_account_if(udata);
-	if (!pavo_object_take(dev, PAVO_OBJ_PD, pd->account)) {
+	err = pavo_object_take(dev, PAVO_OBJ_PD, pd->account);
+	if (err) {
 		pavo_charge_end(pd->charge);
-		return -ENOMEM;
+		return err;
 	}
 	pavo_rkm_list_init(&pd->rkm);
 	return 0;

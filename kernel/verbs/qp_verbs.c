@@ -158,8 +158,8 @@ int pavo_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 		if (!qp->user)
 			return -ENOMEM;
 	}
-	err = -ENOMEM;
-	if (!pavo_object_take(dev, PAVO_OBJ_QP, pavo_user_account(qp->user)))
+	err = pavo_object_take(dev, PAVO_OBJ_QP, pavo_user_account(qp->user));
+	if (err)
 		goto err_user;
 
 	set_up_qp(qp, init, udata);

@@ -126,8 +126,9 @@ int pavo_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	if (err)
 		return err;
 	srq->account = pavo_caller_account_if(udata);
-	if (!pavo_object_take(dev, PAVO_OBJ_SRQ, srq->account))
-		return -ENOMEM;
+	err = pavo_object_take(dev, PAVO_OBJ_SRQ, srq->account);
+	if (err)
+		return err;
 	INIT_WORK(&srq->work, run_srq_work);
 	err = build_srq(srq, init, udata);
 	if (err)
@@ -192,15 +193,15 @@ int pavo_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 {
 	struct pavo_dev *dev = to_pavo_dev(ibxrcd->device);
 	struct pavo_xrcd *xrcd = to_pavo_xrcd(ibxrcd);
+	int err;
 
 	if (pavo_charge(&xrcd->charge, sizeof(*xrcd), udata))
 		return -ENOMEM;
 	xrcd->account = pavo_caller_account_if(udata);
-	if (!pavo_object_take(dev, PAVO_OBJ_XRCD, xrcd->account)) {
+	err = pavo_object_take(dev, PAVO_OBJ_XRCD, xrcd->account);
+	if (err)
 		pavo_charge_end(xrcd->charge);
-		return -ENOMEM;
-	}
-	return 0;
+	return err;
 }
 
 int pavo_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)

@@ -47,7 +47,7 @@ static void do_effects(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 	unsigned int i;
 
 	for (i = 0; i < tr->ncounts; i++)
-		pavo_stats_count(&window->dev->stats, tr->counts[i]);
+		pavo_stats_add_id(&window->dev->stats, tr->counts[i], 1);
 	if (tr->effects & PAVO_EFFECT_UNQUEUE)
 		unqueue_rcxt(window, rcxt);
 	if (tr->effects & PAVO_EFFECT_MARK)

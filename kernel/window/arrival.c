@@ -69,9 +69,8 @@ static void stop_placing(struct pavo_operation *op)
 	op->notify = false;
 }
 
-/* PAVO_WAIT_TARGET_DONE */
-static void finish_placing(struct pavo_operation *op,
-			   struct pavo_transition *tr, u32 full)
+void pavo_arrival_target_done(struct pavo_operation *op,
+			      struct pavo_transition *tr, u32 full)
 {
 	/* The next attempt ends the operation, without placing anything. */
 	if (full && !tr->status)
@@ -93,7 +92,7 @@ static void finish_placing(struct pavo_operation *op,
 static void end_placing(struct pavo_operation *op, struct pavo_transition *tr)
 {
 	if (!(op->flags & PAVO_RDMA_NOTIFY_TARGET)) {
-		finish_placing(op, tr, 0);
+		pavo_arrival_target_done(op, tr, 0);
 		return;
 	}
 	tr->target = true;
@@ -102,8 +101,7 @@ static void end_placing(struct pavo_operation *op, struct pavo_transition *tr)
 
 /* ------------------------------------------------------------------- data */
 
-/* PAVO_WAIT_STILL_MAPPED: @foreign: the memory of the read is not this job's any more. */
-static void end_misplaced_read(struct pavo_operation *op,
+void pavo_arrival_still_mapped(struct pavo_operation *op,
 			       struct pavo_transition *tr, u32 foreign)
 {
 	if (!foreign) {
@@ -146,9 +144,8 @@ static void note_placed(struct pavo_operation *op, struct pavo_transition *tr)
 		end_placing(op, tr);
 }
 
-/* PAVO_WAIT_PLACED */
-static void take_placed(struct pavo_operation *op, struct pavo_transition *tr,
-			u32 result)
+void pavo_arrival_placed(struct pavo_operation *op, struct pavo_transition *tr,
+			 u32 result)
 {
 	tr->status = result;
 	if (result)
@@ -157,9 +154,8 @@ static void take_placed(struct pavo_operation *op, struct pavo_transition *tr,
 		note_placed(op, tr);
 }
 
-/* PAVO_WAIT_PIECE_PUT */
-static void take_piece(struct pavo_operation *op, struct pavo_transition *tr,
-		       u32 full)
+void pavo_arrival_piece_put(struct pavo_operation *op,
+			    struct pavo_transition *tr, u32 full)
 {
 	if (!full)
 		note_placed(op, tr);
@@ -281,9 +277,8 @@ static void begin_peer_read(struct pavo_operation *op,
 	op->notify = op->flags & PAVO_RDMA_NOTIFY_SOURCE;
 }
 
-/* PAVO_WAIT_READ_PUT: the process has a frame that requests the data. */
-static void begin_feeding(struct pavo_operation *op, struct pavo_transition *tr,
-			  u32 full)
+void pavo_arrival_read_put(struct pavo_operation *op,
+			   struct pavo_transition *tr, u32 full)
 {
 	if (full)
 		return;
@@ -292,8 +287,7 @@ static void begin_feeding(struct pavo_operation *op, struct pavo_transition *tr,
 	tr->used = true;
 }
 
-/* PAVO_WAIT_READ_QUEUED */
-static void start_queued_read(struct pavo_operation *op,
+void pavo_arrival_read_queued(struct pavo_operation *op,
 			      struct pavo_transition *tr, u32 ended)
 {
 	if (ended)
@@ -303,9 +297,8 @@ static void start_queued_read(struct pavo_operation *op,
 	tr->wake = true;
 }
 
-/* PAVO_WAIT_ROUTE */
-static void queue_peer_read(struct pavo_operation *op,
-			    struct pavo_transition *tr, u32 none)
+void pavo_arrival_route_found(struct pavo_operation *op,
+			      struct pavo_transition *tr, u32 none)
 {
 	if (none) {
 		pavo_transition_count(tr, PAVO_CNT_tx_drop_node);
@@ -346,8 +339,8 @@ static bool is_open(const struct pavo_operation *op)
 	       op->now.feeding;
 }
 
-/* PAVO_WAIT_END_DONE */
-static void finish_reported_end(struct pavo_operation *op, u32 full)
+void pavo_arrival_end_done(struct pavo_operation *op,
+			   struct pavo_transition *tr, u32 full)
 {
 	if (!full)
 		op->notify = false;
@@ -381,41 +374,6 @@ static void take_end(struct pavo_operation *op, struct pavo_transition *tr)
 	if (op->notify)
 		pavo_transition_act(tr, PAVO_ACTION_PUT_DONE,
 				    PAVO_WAIT_END_DONE);
-}
-
-/* ----------------------------------------------------- outcomes of actions */
-
-void pavo_arrival_continue(struct pavo_operation *op,
-			   struct pavo_transition *tr, u32 outcome)
-{
-	switch (tr->wait) {
-	case PAVO_WAIT_PLACED:
-		take_placed(op, tr, outcome);
-		break;
-	case PAVO_WAIT_PIECE_PUT:
-		take_piece(op, tr, outcome);
-		break;
-	case PAVO_WAIT_STILL_MAPPED:
-		end_misplaced_read(op, tr, outcome);
-		break;
-	case PAVO_WAIT_TARGET_DONE:
-		finish_placing(op, tr, outcome);
-		break;
-	case PAVO_WAIT_READ_PUT:
-		begin_feeding(op, tr, outcome);
-		break;
-	case PAVO_WAIT_ROUTE:
-		queue_peer_read(op, tr, outcome);
-		break;
-	case PAVO_WAIT_READ_QUEUED:
-		start_queued_read(op, tr, outcome);
-		break;
-	case PAVO_WAIT_END_DONE:
-		finish_reported_end(op, outcome);
-		break;
-	default: /* those of operation.c */
-		break;
-	}
 }
 
 /* -------------------------------------------------------------- the table */

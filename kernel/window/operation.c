@@ -283,8 +283,30 @@ void pavo_transition_continue(struct pavo_operation *op,
 	case PAVO_WAIT_REPEAT_DONE:
 		finish_repeated_read(op, tr, outcome);
 		break;
-	default:
-		pavo_arrival_continue(op, tr, outcome);
+	case PAVO_WAIT_PLACED:
+		pavo_arrival_placed(op, tr, outcome);
+		break;
+	case PAVO_WAIT_PIECE_PUT:
+		pavo_arrival_piece_put(op, tr, outcome);
+		break;
+	case PAVO_WAIT_STILL_MAPPED:
+		pavo_arrival_still_mapped(op, tr, outcome);
+		break;
+	case PAVO_WAIT_TARGET_DONE:
+		pavo_arrival_target_done(op, tr, outcome);
+		break;
+	case PAVO_WAIT_READ_PUT:
+		pavo_arrival_read_put(op, tr, outcome);
+		break;
+	case PAVO_WAIT_ROUTE:
+		pavo_arrival_route_found(op, tr, outcome);
+		break;
+	case PAVO_WAIT_READ_QUEUED:
+		pavo_arrival_read_queued(op, tr, outcome);
+		break;
+	case PAVO_WAIT_END_DONE:
+		pavo_arrival_end_done(op, tr, outcome);
+		break;
 	}
 }
 

@@ -28,7 +28,7 @@ struct pavo_rdma_peer {
 	u16 node;
 };
 
-/* Is it the same window? Its rCxt may be another one after a recovery there. */
+/* True for the same window. Its rCxt may be another one after a recovery there. */
 static inline bool pavo_rdma_same_window(const struct pavo_rdma_peer *a,
 					 const struct pavo_rdma_peer *b)
 {
@@ -107,7 +107,10 @@ enum pavo_action {
 	PAVO_ACTION_QUEUE, /* queue the rCxt to be sent; fails if the window has ended */
 };
 
-/* The state of an operation within one event: the outcome for which it waits. */
+/*
+ * The state of an operation within one event: the outcome for which it waits.
+ * pavo_transition_continue() has the one switch on it.
+ */
 enum pavo_operation_wait {
 	/* operation.c: frames of this process */
 	PAVO_WAIT_READ_MAPPED, /* CHECK_MAPPED of the memory for a read */
@@ -232,9 +235,35 @@ static inline void pavo_transition_count(struct pavo_transition *tr,
 		tr->counts[tr->ncounts++] = counter;
 }
 
-/** pavo_arrival_continue - pavo_transition_continue() in the states of arrival.c. */
-void pavo_arrival_continue(struct pavo_operation *op,
-			   struct pavo_transition *tr, u32 outcome);
+/*
+ * The states of arrival.c, in the order of enum pavo_operation_wait; for pavo_transition_continue().
+ * The last argument is the outcome of the action: not 0 if it failed.
+ */
+
+/** pavo_arrival_placed - PAVO_WAIT_PLACED. @result: enum pavo_pvo_result. */
+void pavo_arrival_placed(struct pavo_operation *op, struct pavo_transition *tr,
+			 u32 result);
+/** pavo_arrival_piece_put - PAVO_WAIT_PIECE_PUT. @full: the FIFO has no free frame. */
+void pavo_arrival_piece_put(struct pavo_operation *op,
+			    struct pavo_transition *tr, u32 full);
+/** pavo_arrival_still_mapped - PAVO_WAIT_STILL_MAPPED. @foreign: it is not the job's any more. */
+void pavo_arrival_still_mapped(struct pavo_operation *op,
+			       struct pavo_transition *tr, u32 foreign);
+/** pavo_arrival_target_done - PAVO_WAIT_TARGET_DONE. @full: the FIFO has no free frame. */
+void pavo_arrival_target_done(struct pavo_operation *op,
+			      struct pavo_transition *tr, u32 full);
+/** pavo_arrival_read_put - PAVO_WAIT_READ_PUT. @full: the FIFO has no free frame. */
+void pavo_arrival_read_put(struct pavo_operation *op,
+			   struct pavo_transition *tr, u32 full);
+/** pavo_arrival_route_found - PAVO_WAIT_ROUTE. @none: there is no route to the peer. */
+void pavo_arrival_route_found(struct pavo_operation *op,
+			      struct pavo_transition *tr, u32 none);
+/** pavo_arrival_read_queued - PAVO_WAIT_READ_QUEUED. @ended: the window has ended. */
+void pavo_arrival_read_queued(struct pavo_operation *op,
+			      struct pavo_transition *tr, u32 ended);
+/** pavo_arrival_end_done - PAVO_WAIT_END_DONE. @full: the FIFO has no free frame. */
+void pavo_arrival_end_done(struct pavo_operation *op,
+			   struct pavo_transition *tr, u32 full);
 
 /* ----------------------------------------------- frames of this process */
 

@@ -119,9 +119,9 @@ static struct pavo_fifo_window *find_window(const struct pavo_rx *rx)
 	return NULL;
 }
 
-/* Put a message into a frame. Return: true: the packet was used; false: drop it. */
-static bool receive_message(struct pavo_fifo_window *window,
-			    const struct pavo_rx *rx)
+/* Put a message into a frame. Return: 0: the packet was used; -ENOSPC: it is to be dropped. */
+static int receive_message(struct pavo_fifo_window *window,
+			   const struct pavo_rx *rx)
 {
 	const struct pavo_pkt *pkt = &rx->pkt;
 	struct pavo_put put = {
@@ -132,13 +132,16 @@ static bool receive_message(struct pavo_fifo_window *window,
 		.rx = rx,
 	};
 
-	return !pavo_window_put(window, &put);
+	return pavo_window_put(window, &put);
 }
 
-/* Use a packet of RDMA on the operation of its rCxt. Return: as receive_message(). */
-static bool receive_rdma(struct pavo_fifo_window *window,
-			 const struct pavo_arrival *arrival,
-			 const struct pavo_rx *rx)
+/*
+ * Use a packet of RDMA on the operation of its rCxt. Return: 0: the packet was used; -ENOENT: no
+ * such rCxt; -EINVAL: the operation does not take it. The caller drops it then; it was counted.
+ */
+static int receive_rdma(struct pavo_fifo_window *window,
+			const struct pavo_arrival *arrival,
+			const struct pavo_rx *rx)
 {
 	struct pavo_transition tr = { .pkt = &rx->pkt };
 	const u32 id = rx->pkt.rdma.rcxt;
@@ -147,7 +150,7 @@ static bool receive_rdma(struct pavo_fifo_window *window,
 
 	if (!rcxt) {
 		pavo_count(window->dev, rx_drop_rcxt);
-		return false;
+		return -ENOENT;
 	}
 	spin_lock(&rcxt->lock);
 	owned = pavo_rcxt_owned(window, rcxt, id);
@@ -162,22 +165,22 @@ static bool receive_rdma(struct pavo_fifo_window *window,
 		pavo_rdma_send_control(window, tr.control_opcode, &tr.control);
 	if (tr.wake)
 		pavo_window_wake(&window->dev->windows);
-	return tr.used;
+	return tr.used ? 0 : -EINVAL;
 }
 
-/* Return: as receive_message(). */
-static bool receive_packet(struct pavo_fifo_window *window,
-			   const struct pavo_rx *rx)
+/* Return: 0: the packet was used; else a negative errno: it is to be dropped, and was counted. */
+static int receive_packet(struct pavo_fifo_window *window,
+			  const struct pavo_rx *rx)
 {
 	const struct pavo_arrival *arrival = pavo_arrival_of(rx->pkt.opcode);
 	u32 refused;
 
 	if (WARN_ON_ONCE(!arrival))
-		return false;
+		return -EINVAL;
 	refused = pavo_arrival_check(arrival, &rx->pkt);
 	if (refused) {
-		pavo_stats_count(&window->dev->stats, refused);
-		return false;
+		pavo_stats_add_id(&window->dev->stats, refused, 1);
+		return -EINVAL;
 	}
 	if (arrival->take)
 		return receive_rdma(window, arrival, rx);
@@ -192,7 +195,7 @@ void pavo_window_receive(struct pavo_rx *rx)
 
 	if (window) {
 		pavo_window_at_work(all, PAVO_TASK_RECEIVES, window->id);
-		used = receive_packet(window, rx);
+		used = !receive_packet(window, rx);
 		pavo_window_at_work(all, PAVO_TASK_RECEIVES, 0);
 	}
 	if (used)

@@ -9,7 +9,7 @@
 -- It adds to Wireshark's own display of RoCEv2; for root Wireshark 4.4 does not load
 -- it. Filters: pavo, pavo.type, pavo.key, pavo.node, pavo.window (source), pavo.to
 -- (destination window), pavo.payload; of RDMA pavo.rcxt, pavo.tid, pavo.pvo and the
--- others below; of the words of libraries to each other pavo.word and pavo.word.*; of
+-- others below; of control messages between libraries pavo.control and pavo.control.*; of
 -- the extended operations pavo.ext, and pavo.ext.* for every field of their headers.
 
 local pavo = Proto("pavo", "pavo")
@@ -33,10 +33,10 @@ local operations = { [0] = "FetchAdd", [1] = "Swap", [2] = "CmpSwap" }
 local statuses = { [0] = "all has arrived", [1] = "no such table", [2] = "another job's",
 		   [3] = "outside of its table", [4] = "not, or no more, of that region" }
 local kinds = { [0] = "of a program", [1] = "exactly-once RDMA", [2] = "striping" }
--- Words of the library, by the kind of message: their names, and their lengths.
-local rdma_words = { [1] = "ask", [2] = "renewed" }
-local striping_words = { [1] = "close", [2] = "closed", [3] = "tell", [4] = "told" }
-local word_lengths = { [1] = 20, [2] = 36 }
+-- Control messages of the library, by kind: names of their types, and lengths.
+local rdma_controls = { [1] = "query", [2] = "renewed" }
+local striping_controls = { [1] = "close", [2] = "closed", [3] = "notify", [4] = "notified" }
+local control_lengths = { [1] = 20, [2] = 36 }
 
 local f = pavo.fields
 f.type = ProtoField.uint8("pavo.type", "Type", base.HEX, types)
@@ -54,25 +54,25 @@ f.fragment = ProtoField.uint32("pavo.fragment", "Fragment", base.DEC)
 f.tag = ProtoField.uint32("pavo.tag", "Tag", base.HEX)
 f.attempts = ProtoField.uint16("pavo.attempts", "Attempts before", base.DEC)
 f.flags = ProtoField.uint8("pavo.flags", "Flags", base.HEX)
-f.tell_source = ProtoField.bool("pavo.flags.tell_source", "The source is told", 8, nil, 1)
-f.tell_target = ProtoField.bool("pavo.flags.tell_target", "The target is told", 8, nil, 2)
+f.notify_source = ProtoField.bool("pavo.flags.notify_source", "Notify the source", 8, nil, 1)
+f.notify_target = ProtoField.bool("pavo.flags.notify_target", "Notify the target", 8, nil, 2)
 f.to_fifo = ProtoField.bool("pavo.flags.to_fifo", "To the target's FIFO", 8, nil, 4)
 f.from_fifo = ProtoField.bool("pavo.flags.from_fifo", "By the source's process", 8, nil, 8)
 f.status = ProtoField.uint8("pavo.status", "Status", base.DEC, statuses)
 f.back_pvo = ProtoField.uint64("pavo.back_pvo", "PVO of the data's target", base.HEX)
 f.payload = ProtoField.bytes("pavo.payload", "Payload")
 f.length = ProtoField.uint16("pavo.length", "Payload length", base.DEC)
-f.rdma_word = ProtoField.uint8("pavo.word", "Word", base.DEC, rdma_words)
-f.striping_word = ProtoField.uint8("pavo.word", "Word", base.DEC, striping_words)
-f.word_rcxt = ProtoField.uint32("pavo.word.rcxt", "rCxt", base.HEX)
-f.word_now = ProtoField.uint32("pavo.word.now", "rCxt now", base.HEX)
-f.word_ended = ProtoField.uint64("pavo.word.ended", "Ended up to tid", base.DEC)
-f.word_lane = ProtoField.uint16("pavo.word.lane", "Lane", base.DEC)
-f.word_token = ProtoField.uint32("pavo.word.token", "Token", base.HEX)
-f.word_number = ProtoField.uint64("pavo.word.number", "Message", base.DEC)
-f.word_oldest = ProtoField.uint64("pavo.word.oldest", "Oldest message", base.DEC)
-f.word_length = ProtoField.uint64("pavo.word.length", "Its length", base.DEC)
-f.word_tag = ProtoField.uint32("pavo.word.tag", "Its tag", base.HEX)
+f.rdma_control = ProtoField.uint8("pavo.control", "Control message", base.DEC, rdma_controls)
+f.striping_control = ProtoField.uint8("pavo.control", "Control message", base.DEC, striping_controls)
+f.control_rcxt = ProtoField.uint32("pavo.control.rcxt", "rCxt", base.HEX)
+f.control_now = ProtoField.uint32("pavo.control.now", "rCxt now", base.HEX)
+f.control_ended = ProtoField.uint64("pavo.control.ended", "Ended up to tid", base.DEC)
+f.control_path = ProtoField.uint16("pavo.control.path", "Path", base.DEC)
+f.control_token = ProtoField.uint32("pavo.control.token", "Token", base.HEX)
+f.control_number = ProtoField.uint64("pavo.control.number", "Message", base.DEC)
+f.control_oldest = ProtoField.uint64("pavo.control.oldest", "Oldest message", base.DEC)
+f.control_length = ProtoField.uint64("pavo.control.length", "Its length", base.DEC)
+f.control_tag = ProtoField.uint32("pavo.control.tag", "Its tag", base.HEX)
 
 f.ext = ProtoField.uint8("pavo.ext", "Type", base.HEX, ext_types)
 f.ext_queue = ProtoField.uint24("pavo.ext.queue", "Shared receive queue", base.HEX)
@@ -111,21 +111,21 @@ local function add_parts(top, packet, at, parts)
 	end
 end
 
--- A word of libraries to each other, known by kind and length.
-local function add_word(top, packet, kind, length)
+-- A control message between libraries, known by kind and length.
+local function add_control(top, packet, kind, length)
 	local at = BTH + WETH
 
-	if length ~= word_lengths[kind] then
+	if length ~= control_lengths[kind] then
 		return
 	end
 	if kind == 1 then
-		add_parts(top, packet, at, { { f.rdma_word, 1 }, { nil, 3 }, { f.word_rcxt, 4 },
-					     { f.word_now, 4 }, { f.word_ended, 8 } })
+		add_parts(top, packet, at, { { f.rdma_control, 1 }, { nil, 3 }, { f.control_rcxt, 4 },
+					     { f.control_now, 4 }, { f.control_ended, 8 } })
 	else
-		add_parts(top, packet, at, { { f.striping_word, 1 }, { nil, 1 }, { f.word_lane, 2 },
-					     { f.word_token, 4 }, { f.word_number, 8 },
-					     { f.word_oldest, 8 }, { f.word_length, 8 },
-					     { f.word_tag, 4 } })
+		add_parts(top, packet, at, { { f.striping_control, 1 }, { nil, 1 }, { f.control_path, 2 },
+					     { f.control_token, 4 }, { f.control_number, 8 },
+					     { f.control_oldest, 8 }, { f.control_length, 8 },
+					     { f.control_tag, 4 } })
 	end
 end
 
@@ -140,7 +140,7 @@ local function add_rdma(top, packet, opcode)
 		table.insert(parts, { f.back_pvo, PVO })
 	end
 	add_parts(top, packet, at, parts)
-	for _, flag in ipairs({ f.tell_source, f.tell_target, f.to_fifo, f.from_fifo }) do
+	for _, flag in ipairs({ f.notify_source, f.notify_target, f.to_fifo, f.from_fifo }) do
 		top:add(flag, packet(FLAGS, 1))
 	end
 end
@@ -223,7 +223,7 @@ function pavo.dissector(buffer, pinfo, tree)
 	if headers > BTH + WETH then
 		add_rdma(top, packet, opcode.value)
 	else
-		add_word(top, packet, packet(BTH + 10, 1):uint(), length)
+		add_control(top, packet, packet(BTH + 10, 1):uint(), length)
 	end
 	top:append_text(string.format(", %s, node %d window %d to window %d",
 				      types[opcode.value],

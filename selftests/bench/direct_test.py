@@ -136,7 +136,7 @@ def table():
     said = direct.text("title", direct.compare(
         [{"direct": [counted(1000)], "nvmet": [counted(2500, way="nvmet")]},
          {"direct": [counted(1002)], "nvmet": [counted(2505, way="nvmet")]}]))
-    assert said.startswith("title\n") and "4096 bytes, near peers" in said
+    assert said.startswith("title\n") and "4096 bytes, same-host peers" in said
     assert "1,001 (1,000..1,002)" in said and "nvmet-rdma" in said and "2.50" in said
     assert " 4,096 " in said and "1.00" in said
 

@@ -133,9 +133,9 @@ bool pavo_flow_is_loopback(struct pavo_flow *flow)
 	return false;
 }
 
-bool pavo_loopback_deliver(const struct pavo_budget *left)
+int pavo_loopback_deliver(const struct pavo_budget *left)
 {
-	return true;
+	return 0;
 }
 
 void pavo_loopback_continue(void)
@@ -239,11 +239,11 @@ void *pavo_tx_put(struct sk_buff *skb, unsigned int len)
 	return skb_put(skb, len);
 }
 
-bool pavo_tx_add_page(struct sk_buff *skb, struct page *page,
-		      unsigned int offset, unsigned int len)
+int pavo_tx_add_page(struct sk_buff *skb, struct page *page,
+		     unsigned int offset, unsigned int len)
 {
 	memcpy(skb_put(skb, len), page->bytes + offset, len);
-	return true;
+	return 0;
 }
 
 static void *push(struct sk_buff *skb, unsigned int len)

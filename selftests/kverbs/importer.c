@@ -222,7 +222,7 @@ static const struct file_operations operations = {
 	.release = release,
 };
 
-static struct miscdevice door = {
+static struct miscdevice importer_device = {
 	.minor = MISC_DYNAMIC_MINOR,
 	.name = PAVO_IMPORTER,
 	.fops = &operations,
@@ -236,7 +236,7 @@ static int __init load(void)
 	device = platform_device_register_simple(PAVO_IMPORTER, -1, NULL, 0);
 	if (IS_ERR(device))
 		return PTR_ERR(device);
-	err = misc_register(&door);
+	err = misc_register(&importer_device);
 	if (err)
 		platform_device_unregister(device);
 	return err;
@@ -244,7 +244,7 @@ static int __init load(void)
 
 static void __exit unload(void)
 {
-	misc_deregister(&door);
+	misc_deregister(&importer_device);
 	platform_device_unregister(device);
 }
 

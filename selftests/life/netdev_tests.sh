@@ -135,7 +135,7 @@ queue_full_of_answers()
 {
 	local loss_timeout=0
 	add_pair
-	# of a train the queue would drop a part, and say nothing
+	# of a super-packet the queue would drop a part, and say nothing
 	echo N >/sys/module/pavo/parameters/deferred_icrc
 	wide add vb
 	start_traffic
@@ -584,6 +584,6 @@ netdev_tests()
 	life "interface: removed while an application holds it" \
 		netdev_removed_while_held
 	life "interface: removed under traffic" netdev_removed_under_traffic
-	life "interface: removed while the link is deleted and told of" \
+	life "interface: removed while the link is deleted and reported" \
 		netdev_removed_in_company
 }

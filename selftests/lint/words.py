@@ -14,24 +14,72 @@ WORDS = (
     (re.compile(r"\b(?:requester|responder|asking|answering) hal(?:f|ves)\b", re.IGNORECASE),
      "the parts of a queue pair are sides"),
 )
-# Words that this project once had for things that have a name in the field; in all lines of the
-# files where they are told apart from plain English.
-FIELD_PLACES = ("kernel/", "uapi/", "docs/", "README", "CONTRIBUTING")
-FIELD_WORDS = tuple((re.compile(rf"\b(?:{word})\b", re.IGNORECASE), advice) for word, advice in (
+# Words that this project once had for things that have a name in the field. Pairs of a pattern
+# and the field's word.
+#
+# These are no plain English in this tree: in all files of FIELD_PLACES, also as a part of a name.
+FIELD_PLACES = ("kernel/", "uapi/", "userspace/", "docs/", "packaging/", "selftests/", "README",
+                "CONTRIBUTING")
+FIELD_WORDS = (
     ("trains?", "GSO super-packet"),
     ("bundles?", "coalesced packet"),
-    ("late packets?", "packet with a deferred ICRC"),
-    ("near peers?", "same-host peer"),
+    ("late[ _]packets?", "packet with a deferred ICRC"),
+    ("near[ _]peers?", "same-host peer"),
     ("loans?", "zero-copy reference"),
     ("payers?", "account, accounting"),
     ("tally|tallies", "stats"),
-    ("holders?", "the QP's key state"),
     ("deeds?", "action"),
     ("parked", "deferred"),
+    ("seal(?:s|ed)?", "finish the ICRC"),
+)
+# These are plain English elsewhere: in the files of PRODUCT_PLACES alone.
+PRODUCT_PLACES = ("kernel/", "uapi/", "userspace/libpavo/", "userspace/provider/", "docs/",
+                  "packaging/", "README", "CONTRIBUTING")
+PRODUCT_WORDS = (
+    ("holders?", "the QP's key state"),
     ("rooms", "layers, folders or files"),
-))
+    ("lanes?", "path"),
+    ("lends?|lent|lending", "take contexts for a peer"),
+    ("tells?|told|telling", "notify, report, send"),
+)
+# These are plain English in prose: as a part of a name (is_near, late_count) in the product.
+NAME_WORDS = (
+    ("late", "deferred"),
+    ("near", "same_host"),
+    ("inside", "loopback"),
+    ("park", "defer"),
+    ("again", "retransmit, retry"),
+    ("ask|asked", "ack_req, request"),
+    ("turns?", "round"),
+    ("reached", "kcov"),
+    ("rooms?", "space"),
+    ("doors?|houses?", "file, header, layer"),
+)
 # In the module alone: the library has an option of this name.
-KERNEL_WORDS = ((re.compile(r"\bpatience\b", re.IGNORECASE), "response timeout"),)
+KERNEL_WORDS = (("patience", "response timeout"),)
+# Names of the kernel and of rdma core, counters that users know, words of source documents
+# (docs/sources.md) and of CPUs: no word in them is looked at.
+ALLOWED = re.compile(
+    r"uverbs_attr_bundle|F_\w*SEAL\w*|\w+_REACHED|(?:rx_drop|PAVO_CNT_rx_drop)\w*_again|by lane|L\d+_lanes|"
+    r"half RDMA|doorbell|PVO|rCxt|LMT|TCE", re.IGNORECASE)
+
+
+def compiled(rows):
+    """Patterns of words, also of those that underscores join to others."""
+    return tuple((re.compile(rf"(?<![A-Za-z])(?:{word})(?![A-Za-z])", re.IGNORECASE), advice)
+                 for word, advice in rows)
+
+
+def compiled_names(rows):
+    """Patterns of words that underscores join to others."""
+    return tuple((re.compile(rf"(?<=_)(?:{word})(?![A-Za-z])|(?<![A-Za-z])(?:{word})(?=_)",
+                             re.IGNORECASE), advice) for word, advice in rows)
+
+
+FIELD = compiled(FIELD_WORDS)
+PRODUCT = compiled(PRODUCT_WORDS)
+NAMES = compiled_names(NAME_WORDS)
+KERNEL = compiled(KERNEL_WORDS)
 # In prose, a sentence with one of these as its first word. A capital letter tells the first
 # word, so a fragment (@member: what ...) is not one. Quoted words are not ours.
 SUBJECT = re.compile(
@@ -43,7 +91,7 @@ SENTENCE_END = re.compile(r"[.!?](?=[\s*\"')|]|$)|\n\s*[*#]*\s*\n|\n#|\*/|\|")
 PLACES = ("kernel/", "uapi/", "userspace/", "docs/", "packaging/", "qemu-scripts/", "selftests/",
           "README", "CONTRIBUTING", "Makefile", "Kbuild", "meson.build")
 # The glossary lists the words. A changed fragment of kernels/ builds all guest kernels anew.
-LEFT_ALONE = ("docs/glossary.md", "qemu-scripts/kernels/")
+LEFT_ALONE = ("docs/glossary.md", "qemu-scripts/kernels/", "selftests/lint/words.py")
 
 C_PARTS = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|(?P<prose>/\*.*?\*/|//[^\n]*)',
                      re.DOTALL)
@@ -89,15 +137,26 @@ def covers(name):
 
 def words_of(name):
     """The words that a file does not use, with advice."""
-    return (WORDS + (FIELD_WORDS if name.startswith(FIELD_PLACES) else ()) +
-            (KERNEL_WORDS if name.startswith("kernel/") else ()))
+    product = name.startswith(PRODUCT_PLACES)
+    return (WORDS + (FIELD if name.startswith(FIELD_PLACES) else ()) +
+            (PRODUCT if product else ()) +
+            (NAMES if product and not name.startswith("docs/") else ()) +
+            (KERNEL if name.startswith("kernel/") else ()))
+
+
+def find_words(name, text):
+    """Words that the file does not use: triples of line number, word and advice."""
+    allowed = [match.span() for match in ALLOWED.finditer(text)]
+    for pattern, advice in words_of(name):
+        for match in pattern.finditer(text):
+            if not any(begin <= match.start() < end for begin, end in allowed):
+                yield text.count("\n", 0, match.start()) + 1, match.group(), advice
 
 
 def find(name, text):
     """The findings in a file: FILE:LINE: word: advice."""
     lines = text.split("\n")
-    found = [(text.count("\n", 0, match.start()) + 1, match.group(), advice)
-             for pattern, advice in words_of(name) for match in pattern.finditer(text)]
+    found = list(find_words(name, text))
     found += [(number, word, SUBJECT_ADVICE) for number, word in find_subjects(name, text)]
     return [f"{name}:{number}: {word}: {advice}" for number, word, advice in sorted(found)
             if MARK not in lines[number - 1]]

@@ -3,7 +3,7 @@
 #
 # In a guest: adapters a0 and b0 in namespaces A and B, a path between them, data of all kinds
 # compared byte by byte, and then what the counters say of the path:
-#   whole  trains arrive as they were sent
+#   whole  super-packets arrive as they were sent
 #   cut    they are sent, and a device on the way makes packets with an ICRC of them
 #   plain  none is sent
 # Started by run.sh.
@@ -29,14 +29,14 @@ count()
 }
 
 # traffic [OPTION...]: data of every operation, in messages around the borders of packets and
-# trains, one by one, and in both directions at once.
+# super-packets, one by one, and in both directions at once.
 traffic()
 {
 	"$program" --dev a0 --peer "$peer" --large $((1 << 20)) --patience 60 --limit 200 \
 		--only data.send.mtu_4096 --only data.write_with_immediate.mtu_1024 \
 		--only data.read.mtu_4096 --only data.read.mtu_256 --only data.large \
 		--only data.bidirectional --only atomic.fetch --only sgl.write \
-		--only order.write_then_send --only bundle "$@"
+		--only order.write_then_send --only coalesced "$@"
 }
 
 # counted: GSO super-packets made, packets segmented, and packets that GRO merged, in this machine
@@ -130,9 +130,9 @@ path()
 		return
 	fi
 	if [ "$kind" = lossy ]; then
-		# bundle.empty asks that no packet is lost. A queue pair that refuses is in
-		# Error, and sends no second NAK for one that was lost (bundle.refused).
-		options=(--skip bundle.empty --skip bundle.refused)
+		# coalesced.empty asks that no packet is lost. A queue pair that refuses is in
+		# Error, and sends no second NAK for one that was lost (coalesced.refused).
+		options=(--skip coalesced.empty --skip coalesced.refused)
 	else
 		# Of 4 s: one of 67 ms expires where the host lets the guest stand.
 		options=(--loss-timeout 20)
@@ -180,7 +180,7 @@ path "no offload of SCTP" cut without tx-sctp-segmentation
 family=v6 path "no offload of SCTP, IPv6" cut without tx-sctp-segmentation
 path "no fragments" whole without tx-scatter-gather
 path "no fragments, no offload" cut unable
-path "no room for trains at the device" cut short_device
+path "no room for super-packets at the device" cut short_device
 after=merged path "GRO at the receiver" cut collecting
 family=v6 after=merged path "GRO at the receiver, IPv6" cut collecting
 after=merged path "GRO at the receiver, packets in one piece" cut collecting tx-scatter-gather
@@ -202,10 +202,10 @@ path "an XDP program that looks" cut inspected
 after=still_carried path "taps of virtual machines" cut tapped
 path "rdma_rxe at the other end" plain to_rxe
 path "rdma_rxe, and no offload of tunnels" cut to_rxe_without
-path "one adapter, with itself" whole inside
-path "deferred_icrc=N" plain sealed
+path "one adapter, with itself" whole loopback
+path "deferred_icrc=N" plain with_icrc
 path "loss, duplicates, another order" lossy bad_wire
 after=wrong_icrc path "bits that change behind the cut" lossy corrupting
-path "a queue shorter than a train" lossy narrow
+path "a queue shorter than a super-packet" lossy narrow
 echo "1..$number"
 exit $failed

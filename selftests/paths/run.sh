@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# The paths group: late packets and trains between two adapters of one machine, over paths of all
+# The paths group: packets with a deferred ICRC and super-packets between two adapters of one machine, over paths of all
 # kinds; one guest. Called by selftests/run (which sets PAVO_*), or by hand after `make`.
 # usage: run.sh [NAME...]: only paths whose name contains one of these
 set -u

@@ -78,7 +78,7 @@ unable()
 }
 
 # collecting [FEATURE]: a wire whose ends merge what they receive, which veth does only for packets of
-# a sender without segmentation of TCP; and which leave trains to the stack.
+# a sender without segmentation of TCP; and which leave super-packets to the stack.
 collecting()
 {
 	local device ns=A
@@ -90,7 +90,7 @@ collecting()
 	done
 }
 
-# Packets that arrive wrong join no train, and go the way of others to their counter.
+# Packets that arrive wrong join no super-packet, and go the way of others to their counter.
 collecting_wrong()
 {
 	collecting && ip netns exec A tc qdisc add dev va root netem limit 10000 loss 1% duplicate 1% &&
@@ -125,13 +125,13 @@ cut_again()
 	moved 1
 }
 
-# merged: the ends took trains that GRO made
+# merged: the ends took super-packets that GRO made
 merged()
 {
 	moved 2
 }
 
-# Trains are too long for it, single packets are not.
+# Super-packets are too long for it, single packets are not.
 short_device()
 {
 	wire && ip -n A link set va gso_max_size 4000 && ip -n B link set vb gso_max_size 4000
@@ -302,12 +302,12 @@ to_rxe_without()
 }
 
 # One adapter, with itself.
-inside()
+loopback()
 {
 	wire && peer=a0
 }
 
-sealed()
+with_icrc()
 {
 	echo N >$parameters/deferred_icrc
 	wire

@@ -476,11 +476,11 @@ void test_queue_indices()
 		uint64_t wr_id = 0;
 
 		while (random() % 3 && head - tail < 8) {
-			REQUIRE(queue.has_room(head));
+			REQUIRE(queue.has_space(head));
 			queue.remember(head, 1000 + head);
 			queue.set_head(++head);
 		}
-		REQUIRE_EQ(queue.has_room(head), head - tail < 8);
+		REQUIRE_EQ(queue.has_space(head), head - tail < 8);
 		if (guess - tail < head - tail) {
 			REQUIRE(queue.complete(guess, &wr_id));
 			REQUIRE_EQ(wr_id, 1000u + guess);
@@ -490,7 +490,7 @@ void test_queue_indices()
 		}
 	}
 	queue.reset();
-	REQUIRE(queue.has_room(0) && !queue.has_room(8));
+	REQUIRE(queue.has_space(0) && !queue.has_space(8));
 }
 
 } // namespace

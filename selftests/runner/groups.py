@@ -79,16 +79,16 @@ def _scripts(folder):
             yield found["part"] or "", script
 
 
-def _script_programs(group, part, script, bundles):
-    """(part, program) of a script; with bundles it is several."""
+def _script_programs(group, part, script, batches):
+    """(part, program) of a script; with batches it is several."""
     command = [str(script)]
-    if part or not bundles:
+    if part or not batches:
         yield part, Program(f"{group}-{part}" if part else group, command, cwd=str(TREE))
         return
-    named = [name for names in bundles.values() for name in names]
+    named = [name for names in batches.values() for name in names]
     yield "", Program(group, command + ["--but", ",".join(named)], cwd=str(TREE))
-    for bundle, names in bundles.items():
-        yield bundle, Program(f"{group}-{bundle}", command + list(names), cwd=str(TREE))
+    for batch, names in batches.items():
+        yield batch, Program(f"{group}-{batch}", command + list(names), cwd=str(TREE))
 
 
 def discover(rows, tests, tree=TREE, build=BUILD):
@@ -97,10 +97,10 @@ def discover(rows, tests, tree=TREE, build=BUILD):
     for folder in sorted((tree / "selftests").iterdir()):
         if not folder.is_dir():
             continue
-        bundles = plan.find_row(rows, folder.name, folder.name).bundles
+        batches = plan.find_row(rows, folder.name, folder.name).batches
         for part, script in _scripts(folder):
             found.setdefault(folder.name, []).extend(
-                _script_programs(folder.name, part, script, bundles))
+                _script_programs(folder.name, part, script, batches))
     for suite, part, program in _meson_programs(tests, build):
         found.setdefault(suite, []).append((part, program))
     known = [name for name in rows if name in found]

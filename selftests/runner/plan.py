@@ -52,7 +52,7 @@ class Row:
     # as the item starts; an empty value leaves the variable unset.
     env: dict = dataclasses.field(default_factory=dict)
     # Its script takes names of checks: those named here are items of their own.
-    bundles: dict = dataclasses.field(default_factory=dict)
+    batches: dict = dataclasses.field(default_factory=dict)
 
 
 LINT = Row(
@@ -60,7 +60,7 @@ LINT = Row(
     inputs=("docs/", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", ".clang-format",
             ".gitignore", "selftests/README.md", "selftests/lint/", "selftests/run-full",
             "selftests/soak"),
-    bundles={"module": ("compiler", "sparse", "calls"), "shell": ("shell",),
+    batches={"module": ("compiler", "sparse", "calls"), "shell": ("shell",),
              "format": ("format_kernel", "format_user"), "checkpatch": ("checkpatch",)})
 
 # Each program is an item: "unit-" and its name with hyphens. Meson knows the sources that it
@@ -137,7 +137,7 @@ TEST = {
     "callfuzz": Row(kernels=NATIVE, programs=("selftests/callfuzz/",),
                     sources=("selftests/faults/ends.cpp", "selftests/faults/ends.h")),
     # One between three machines stays native: emulated they are so slow that windows give
-    # up lanes as late.
+    # up paths as late.
     "window": WINDOW,
     # In native guests the examples, in emulated ones a few of all (run-nodes.sh).
     "window-nodes": dataclasses.replace(WINDOW, kernels=NATIVE + DEFAULT),

@@ -45,7 +45,7 @@ verbs()
 		"${races[@]}" "${most[@]}" --two-cpus --only thread. --only process. --only mr.huge_pages \
 		--only odp.never_raced --only odp.vetted_ --only odp.no_fault --only odp.huge_pages \
 		--only region.secret --only region.physical --only ext.atomic \
-		--only budget.inside_counted --only budget.full --only budget.resize \
+		--only budget.loopback_counted --only budget.full --only budget.resize \
 		--only poll.no_calls --only poll.around --only poll.flags
 }
 

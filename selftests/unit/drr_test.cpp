@@ -56,14 +56,14 @@ public:
 	}
 
 	/* As transmit.c and drr_queue.c do it. */
-	void visit(Sender &sender, uint32_t train)
+	void visit(Sender &sender, uint32_t burst)
 	{
 		uint32_t n;
 
 		settle(sender);
 		while (sender.in_flight < sender.cwnd) {
 			sender.queue.level = sender.level;
-			n = std::min(train, sender.cwnd - sender.in_flight);
+			n = std::min(burst, sender.cwnd - sender.in_flight);
 			n = pavo_drr_take(&drr, &sender.queue, sender.pool, n);
 			if (!n) {
 				call_next();
@@ -89,7 +89,7 @@ public:
 	}
 
 	/* One that was called, or one whose packets were answered. False: nothing can happen. */
-	bool step(Random &random, uint32_t train)
+	bool step(Random &random, uint32_t burst)
 	{
 		std::vector<Sender *> called, answered;
 
@@ -106,12 +106,12 @@ public:
 
 			next.called = false;
 			pavo_drr_begin_round(&drr, &next.queue);
-			visit(next, train);
+			visit(next, burst);
 			return true;
 		}
 		Sender &next = *answered[random.below(answered.size())];
 		next.in_flight -= 1 + random.below(next.in_flight);
-		visit(next, train);
+		visit(next, burst);
 		return true;
 	}
 
@@ -282,9 +282,9 @@ class Shares : public testing::TestWithParam<std::pair<uint32_t, uint32_t>> {};
 
 TEST_P(Shares, AreThoseOfTheWeights)
 {
-	const auto [credits, train] = GetParam();
+	const auto [credits, burst] = GetParam();
 	Adapter adapter(credits, 0, 8);
-	Random random(credits + train);
+	Random random(credits + burst);
 	uint64_t sum = 0;
 
 	/* Queues wait for the adapter only: responses arrive at once. */
@@ -296,9 +296,9 @@ TEST_P(Shares, AreThoseOfTheWeights)
 		adapter.senders[i].cwnd = ~0u;
 	}
 	for (Sender &sender : adapter.senders)
-		adapter.visit(sender, train);
+		adapter.visit(sender, burst);
 	for (int i = 0; i < 20000; i++)
-		ASSERT_TRUE(adapter.step(random, train));
+		ASSERT_TRUE(adapter.step(random, burst));
 	for (const Sender &sender : adapter.senders)
 		sum += sender.sent;
 	for (const Sender &sender : adapter.senders) {

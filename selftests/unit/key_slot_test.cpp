@@ -75,10 +75,10 @@ TEST(Slot, ACopyEntersWhileTheKeyIsValid)
 	atomic64_t slot{};
 	u64 left = 0, again = 0;
 
-	EXPECT_FALSE(pavo_key_slot_enter(&slot));
+	EXPECT_EQ(pavo_key_slot_enter(&slot), -EKEYREVOKED);
 	pavo_key_slot_begin(&slot, 1, 7);
 	pavo_key_slot_leave(&slot);
-	EXPECT_TRUE(pavo_key_slot_enter(&slot));
+	EXPECT_EQ(pavo_key_slot_enter(&slot), 0);
 	EXPECT_FALSE(pavo_key_slot_revoke(&slot, 8, &left));
 	EXPECT_TRUE(pavo_key_slot_revoke(&slot, 7, &left));
 	EXPECT_FALSE(pavo_key_slot_quiet(&slot, left)) << "it is in";
@@ -88,7 +88,7 @@ TEST(Slot, ACopyEntersWhileTheKeyIsValid)
 	pavo_key_slot_leave(&slot);
 	EXPECT_TRUE(pavo_key_slot_quiet(&slot, left));
 	EXPECT_TRUE(pavo_key_slot_quiet(&slot, again));
-	EXPECT_FALSE(pavo_key_slot_enter(&slot));
+	EXPECT_EQ(pavo_key_slot_enter(&slot), -EKEYREVOKED);
 }
 
 TEST(Slot, TheNextOperationIsNotTheOneThatWasEnded)
@@ -102,7 +102,7 @@ TEST(Slot, TheNextOperationIsNotTheOneThatWasEnded)
 	pavo_key_slot_begin(&slot, 2, 7);
 	EXPECT_TRUE(pavo_key_slot_quiet(&slot, left)) << "that copy is over";
 	pavo_key_slot_leave(&slot);
-	EXPECT_TRUE(pavo_key_slot_enter(&slot));
+	EXPECT_EQ(pavo_key_slot_enter(&slot), 0);
 }
 
 /* Drawing 13: one PD, nothing matches. */
@@ -166,7 +166,7 @@ TEST(Walk, NeverClearsANewKey)
 		pavo_key_slot_end(&slot);
 		pavo_key_slot_begin(&slot, 2 * gen + 1, 2);
 		pavo_key_slot_leave(&slot);
-		ASSERT_TRUE(pavo_key_slot_enter(&slot)) << "round " << gen;
+		ASSERT_EQ(pavo_key_slot_enter(&slot), 0) << "round " << gen;
 		pavo_key_slot_end(&slot);
 	}
 }
@@ -203,7 +203,7 @@ TEST(Walk, AfterItNothingIsWrittenThroughTheKey)
 			}
 			memory.store(key, std::memory_order_relaxed);
 			pavo_key_slot_leave(&slot);
-			for (int i = 0; i < 3 && pavo_key_slot_enter(&slot);
+			for (int i = 0; i < 3 && !pavo_key_slot_enter(&slot);
 			     i++) {
 				memory.store(key, std::memory_order_relaxed);
 				writes++;

@@ -53,7 +53,7 @@ int move(pavo_direct_range &range, uint32_t offset, uint32_t len)
 
 void load(pavo_direct_range &range, uint32_t len)
 {
-	ASSERT_TRUE(pavo_direct_transition(&range, PAVO_DIRECT_LOADING));
+	ASSERT_EQ(pavo_direct_transition(&range, PAVO_DIRECT_LOADING), 0);
 	pavo_direct_load(&range, len);
 }
 
@@ -114,9 +114,9 @@ TEST(DirectStates, OfAWriteAreThoseOfTheDocument)
 	EXPECT_EQ(valid(range), std::make_pair(1, 0));
 	EXPECT_EQ(move(range, size - 1, 1), 0);
 	EXPECT_EQ(valid(range), std::make_pair(0, 1));
-	EXPECT_TRUE(pavo_direct_transition(&range, PAVO_DIRECT_SENDING));
+	EXPECT_EQ(pavo_direct_transition(&range, PAVO_DIRECT_SENDING), 0);
 	EXPECT_EQ(valid(range), std::make_pair(0, 1));
-	EXPECT_TRUE(pavo_direct_transition(&range, PAVO_DIRECT_IDLE));
+	EXPECT_EQ(pavo_direct_transition(&range, PAVO_DIRECT_IDLE), 0);
 	EXPECT_EQ(valid(range), std::make_pair(0, 0));
 }
 
@@ -133,7 +133,7 @@ TEST(DirectStates, OfAReadAreThoseOfTheDocument)
 	EXPECT_EQ(valid(range), std::make_pair(1, 0));
 	EXPECT_EQ(move(range, 256, 256), 0);
 	EXPECT_EQ(valid(range), std::make_pair(0, 0));
-	EXPECT_TRUE(pavo_direct_transition(&range, PAVO_DIRECT_IDLE));
+	EXPECT_EQ(pavo_direct_transition(&range, PAVO_DIRECT_IDLE), 0);
 }
 
 TEST(DirectStates, OfAWholeReadAreHandedOverOnce)
@@ -255,7 +255,7 @@ TEST(DirectRange, GoesNoWayThatIsNotInTheTable)
 		pavo_direct_range range = {};
 
 		range.state = from;
-		EXPECT_FALSE(pavo_direct_transition(&range, to))
+		EXPECT_EQ(pavo_direct_transition(&range, to), -EINVAL)
 			<< pavo_direct_state_name(from) << " to "
 			<< pavo_direct_state_name(to);
 		EXPECT_EQ(range.state, from);

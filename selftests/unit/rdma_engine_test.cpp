@@ -22,28 +22,28 @@ TEST(RdmaEngine, EveryOperationOnceWhateverIsLost)
 		world.repeats = seed % 3 * 20;
 		world.reorder = seed % 4 * 30;
 		for (uint32_t n = 0; n < 40; n++) {
-			bool write = random.coin(), tell = random.coin();
+			bool write = random.coin(), notify = random.coin();
 			uint32_t length = random.below(4) ?
 						  random.below(3500) :
 						  random.below(2) * 1000;
 			End &from = write ? world.a : world.b;
 			End &to = write ? world.b : world.a;
-			int ends = 0, told = 0;
+			int ends = 0, notified = 0;
 
 			fill(from.memory, 500, length, n);
 			fill(to.memory, 0, memory_size, n + 1);
 			bench.arrived = [&](const RdmaArrival &arrival) {
-				/* The word comes when all is there. */
+				/* The notification comes when all data is there. */
 				EXPECT_EQ(arrival.tag, n);
 				EXPECT_EQ(arrival.length, length);
 				EXPECT_FALSE(memcmp(&to.memory[7000],
 						    &from.memory[500], length));
-				told++;
+				notified++;
 			};
 			RdmaMove move{.local = {write ? 500u : 7000u},
 				      .remote = {write ? 7000u : 500u},
 				      .length = length,
-				      .tell = tell,
+				      .notify = notify,
 				      .tag = n};
 			bench.engine.begin(
 				common::direction_of(write), bench.peer, move,
@@ -56,7 +56,8 @@ TEST(RdmaEngine, EveryOperationOnceWhateverIsLost)
 			ASSERT_TRUE(bench.run())
 				<< "seed " << seed << ", " << n;
 			ASSERT_EQ(ends, 1);
-			ASSERT_EQ(told, tell) << "seed " << seed << ", " << n;
+			ASSERT_EQ(notified, notify)
+				<< "seed " << seed << ", " << n;
 			ASSERT_FALSE(memcmp(&to.memory[7000], &from.memory[500],
 					    length));
 			/* Packets may still be under way: memory is its owner's. */
@@ -79,21 +80,21 @@ TEST(RdmaEngine, ManyAtATime)
 {
 	for (unsigned seed = 0; seed < 20; seed++) {
 		Bench bench(100 + seed, 700);
-		std::map<uint32_t, int> ends, told;
+		std::map<uint32_t, int> ends, notified;
 
 		bench.world.loss = 15;
 		bench.world.repeats = 15;
 		bench.world.reorder = 50;
 		fill(bench.world.a.memory, 0, memory_size, seed);
 		bench.arrived = [&](const RdmaArrival &arrival) {
-			told[arrival.tag]++;
+			notified[arrival.tag]++;
 			EXPECT_EQ(arrival.length, 1000u);
 		};
 		for (uint32_t n = 0; n < 60; n++) {
 			RdmaMove move{.local = {n * 1000},
 				      .remote = {n * 1000},
 				      .length = 1000,
-				      .tell = n % 3 == 0,
+				      .notify = n % 3 == 0,
 				      .tag = n};
 			bench.engine.begin(
 				Direction::write, bench.peer, move,
@@ -106,7 +107,7 @@ TEST(RdmaEngine, ManyAtATime)
 		ASSERT_TRUE(bench.run());
 		for (uint32_t n = 0; n < 60; n++) {
 			EXPECT_EQ(ends[n], 1) << n;
-			EXPECT_EQ(told[n], n % 3 == 0) << n;
+			EXPECT_EQ(notified[n], n % 3 == 0) << n;
 		}
 		EXPECT_FALSE(memcmp(bench.world.a.memory.data(),
 				    bench.world.b.memory.data(), 60'000));
@@ -157,7 +158,7 @@ TEST(RdmaEngine, GivesUp)
 			{.local = {0},
 			 .remote = {0},
 			 .length = 2500,
-			 .tell = true},
+			 .notify = true},
 			[&](const Result<void> &how) { errors.push_back(how); },
 			bench.world.now);
 	ASSERT_TRUE(bench.run());
@@ -175,21 +176,21 @@ TEST(RdmaEngine, GivesUp)
 	EXPECT_TRUE(errors.at(0).has_value());
 }
 
-/* Nothing more is asked for after an error, and the other end is not told. */
+/* Nothing more is requested after an error, and the other end is not notified. */
 TEST(RdmaEngine, AnErrorEndsIt)
 {
 	Bench bench(9);
-	int ends = 0, told = 0;
+	int ends = 0, notified = 0;
 
 	bench.port.refused = 1000;
-	bench.arrived = [&](const RdmaArrival &) { told++; };
+	bench.arrived = [&](const RdmaArrival &) { notified++; };
 	for (int round = 1; round < 4; round++) {
 		bench.engine.begin(
 			Direction::write, bench.peer,
 			{.local = {0},
 			 .remote = {0},
 			 .length = 20'000,
-			 .tell = true},
+			 .notify = true},
 			[&](const Result<void> &how) {
 				EXPECT_EQ(how,
 					  pavo::Unexpected(
@@ -204,7 +205,7 @@ TEST(RdmaEngine, AnErrorEndsIt)
 	}
 	for (int i = 0; i < 1000; i++)
 		bench.world.step();
-	EXPECT_EQ(told, 0);
+	EXPECT_EQ(notified, 0);
 	EXPECT_TRUE(bench.world.b.frames.empty());
 	EXPECT_TRUE(bench.world.b.pieces.empty());
 }
@@ -213,11 +214,11 @@ TEST(RdmaEngine, AnErrorEndsIt)
 TEST(RdmaEngine, RefusesWhatCannotBe)
 {
 	Bench bench(13);
-	int said = 0;
+	int calls = 0;
 	auto refused = [&](bool write, size_t peer, const RdmaMove &move) {
 		return bench.engine.begin(
 			       common::direction_of(write), peer, move,
-			       [&](const Result<void> &) { said++; },
+			       [&](const Result<void> &) { calls++; },
 			       bench.world.now) == std::errc::invalid_argument;
 	};
 	constexpr uint64_t most = 1ull << 63;
@@ -249,7 +250,7 @@ TEST(RdmaEngine, RefusesWhatCannotBe)
 			      .target = RdmaEnd::fifo}))
 		<< "memory may be anywhere";
 	bench.engine.stop();
-	EXPECT_EQ(said, 0);
+	EXPECT_EQ(calls, 0);
 }
 
 /* An operation that was given up does not come later. */
@@ -406,23 +407,23 @@ TEST(RdmaEngine, APieceOfManyPacketsComesInTheEnd)
 	EXPECT_GE(bench.engine.repeated(), 3u);
 }
 
-TEST(RdmaEngine, StopsWithoutAWord)
+TEST(RdmaEngine, StopsWithoutANotification)
 {
 	Bench bench(3);
-	bool said = false;
+	bool called = false;
 
 	for (int n = 0; n < 10; n++)
 		bench.engine.begin(
 			common::direction_of(n % 2), bench.peer,
 			{.local = {0}, .remote = {0}, .length = 5000},
-			[&](const Result<void> &) { said = true; },
+			[&](const Result<void> &) { called = true; },
 			bench.world.now);
 	bench.engine.stop();
 	EXPECT_EQ(bench.engine.pending(), 0u);
 	EXPECT_EQ(bench.engine.due(), Clock::time_point::max());
 	for (int i = 0; i < 1000; i++)
 		bench.world.step();
-	EXPECT_FALSE(said);
+	EXPECT_FALSE(called);
 }
 
 } // namespace

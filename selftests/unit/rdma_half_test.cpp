@@ -42,7 +42,7 @@ struct Half {
 			/* It comes behind all pieces. */
 			take();
 			EXPECT_TRUE(whole());
-			told++;
+			notified++;
 			/* Memory that was handed over may be used. */
 			if (write && !to_fifo)
 				fill(target.memory, 7000, length, n + 5);
@@ -50,7 +50,7 @@ struct Half {
 		};
 	}
 
-	RdmaMove move(bool tell) const
+	RdmaMove move(bool notify) const
 	{
 		Pvo at{from_fifo ? numbers : 500u};
 		Pvo to{to_fifo ? numbers : 7000u};
@@ -58,7 +58,7 @@ struct Half {
 		return {.local = write ? at : to,
 			.remote = write ? to : at,
 			.length = length,
-			.tell = tell,
+			.notify = notify,
 			.tag = n,
 			.target = common::end_of(to_fifo),
 			.source = common::end_of(from_fifo),
@@ -68,7 +68,7 @@ struct Half {
 	/* The part of the processes of both ends. */
 	void answer()
 	{
-		for (auto &request : std::exchange(source.asked, {}))
+		for (auto &request : std::exchange(source.requests, {}))
 			bench.other.feed(address_a, request, maker(n));
 		take();
 	}
@@ -100,7 +100,7 @@ struct Half {
 
 	bool whole() const
 	{
-		if (told && write)
+		if (notified && write)
 			return target.memory == used &&
 			       (!to_fifo || each_once());
 		if (to_fifo)
@@ -133,7 +133,7 @@ struct Half {
 	End &source, &target;
 	/* How often each byte came as a frame. */
 	std::vector<int> came;
-	int told = 0;
+	int notified = 0;
 	/* The target's memory after that. */
 	std::vector<uint8_t> used;
 };
@@ -146,13 +146,13 @@ void make_worse(World &world, unsigned seed)
 	world.reorder = seed % 4 * 30;
 }
 
-/* It ends well, its target has all, and the other end was told if it was to be. */
-void happens_once(Bench &bench, Half &half, bool tell)
+/* It ends well, its target has all, and the other end was notified if it was to be. */
+void happens_once(Bench &bench, Half &half, bool notify)
 {
 	int ends = 0;
 
 	bench.engine.begin(
-		common::direction_of(half.write), bench.peer, half.move(tell),
+		common::direction_of(half.write), bench.peer, half.move(notify),
 		[&](const Result<void> &how) {
 			EXPECT_TRUE(how.has_value()) << how.error().message();
 			ends++;
@@ -161,11 +161,11 @@ void happens_once(Bench &bench, Half &half, bool tell)
 	ASSERT_TRUE(bench.run());
 	half.answer();
 	ASSERT_EQ(ends, 1);
-	ASSERT_EQ(half.told, tell);
+	ASSERT_EQ(half.notified, notify);
 	ASSERT_TRUE(half.whole());
 }
 
-/* All forms: every byte comes once, whatever is lost, and the word when all are there. */
+/* All forms: every byte comes once, whatever is lost, and the notification when all are there. */
 TEST(RdmaEngine, HalfOperationsOnce)
 {
 	for (unsigned seed = 0; seed < 30; seed++) {
@@ -175,9 +175,10 @@ TEST(RdmaEngine, HalfOperationsOnce)
 		make_worse(bench.world, seed);
 		for (uint32_t n = 0; n < 40; n++) {
 			Half half(bench, random, n);
-			bool tell = random.coin();
+			bool notify = random.coin();
 
-			ASSERT_NO_FATAL_FAILURE(happens_once(bench, half, tell))
+			ASSERT_NO_FATAL_FAILURE(
+				happens_once(bench, half, notify))
 				<< "seed " << seed << ", " << n << ": " << half;
 			/* No operation owns what is still under way. */
 			for (int i = 0; i < 200; i++) {
@@ -196,7 +197,7 @@ TEST(RdmaEngine, HalfOperationsOnce)
 }
 
 /*
- * Adapters are recovered in the middle of it. Memory that was handed over by a word is
+ * Adapters are recovered in the middle of it. Memory that was handed over by a notification is
  * its owner's from then on.
  */
 TEST(RdmaEngine, OnceAlthoughAdaptersAreRecovered)
@@ -210,11 +211,12 @@ TEST(RdmaEngine, OnceAlthoughAdaptersAreRecovered)
 		bench.recovers = true;
 		for (uint32_t n = 0; n < 40; n++) {
 			Half half(bench, random, n);
-			bool tell = random.coin();
+			bool notify = random.coin();
 
 			if (random.below(3) == 0)
 				half.from_fifo = half.to_fifo = false;
-			ASSERT_NO_FATAL_FAILURE(happens_once(bench, half, tell))
+			ASSERT_NO_FATAL_FAILURE(
+				happens_once(bench, half, notify))
 				<< "seed " << seed << ", " << n << ": " << half;
 		}
 		all += bench.world.a.recoveries + bench.world.b.recoveries;

@@ -53,7 +53,7 @@ bool End::put_request(const pavo_rdma_request &request)
 {
 	if (full())
 		return false;
-	asked.push_back(from_abi(request));
+	requests.push_back(from_abi(request));
 	return true;
 }
 
@@ -119,10 +119,10 @@ FrameState Port::result(uint32_t frame)
 	return found == end.marks.end() ? FrameState::empty : found->second;
 }
 
-void Port::ask_about(WindowAddress, uint32_t rcxt)
+void Port::query_context(WindowAddress, uint32_t rcxt)
 {
 	if (world.random.below(100) >= world.loss)
-		asked.push_back(rcxt);
+		queried.push_back(rcxt);
 }
 
 void Port::cancel(uint32_t rcxt)
@@ -178,16 +178,16 @@ void Bench::take_frames()
 		done.rcxt = once_a.name(done.rcxt);
 		EXPECT_TRUE(engine.done(done, world.now));
 	}
-	take_words();
+	take_notifications();
 	if (process)
 		process();
 	answer();
 }
 
-/* Ends that are told to end b: of what came whole, and of many pieces. */
-void Bench::take_words()
+/* Notifications of end b: of operations of one piece, and of many. */
+void Bench::take_notifications()
 {
-	std::vector<Piece> words;
+	std::vector<Piece> notifications;
 
 	if (!arrived)
 		return;
@@ -195,24 +195,24 @@ void Bench::take_words()
 		once_b.end(done.rcxt, done.tid - done.attempts);
 		arrived({address_a, done.rcxt, done.tag, done.length});
 	}
-	auto is_word = [](const Piece &piece) {
-		return RdmaTold::length(piece.at).has_value();
+	auto is_notification = [](const Piece &piece) {
+		return RdmaNotification::length(piece.at).has_value();
 	};
-	std::ranges::copy_if(world.b.pieces, std::back_inserter(words),
-			     is_word);
-	std::erase_if(world.b.pieces, is_word);
-	for (const Piece &word : words) {
-		if (!once_b.piece(word.rcxt, word.first, word.fragment))
+	std::ranges::copy_if(world.b.pieces, std::back_inserter(notifications),
+			     is_notification);
+	std::erase_if(world.b.pieces, is_notification);
+	for (const Piece &piece : notifications) {
+		if (!once_b.piece(piece.rcxt, piece.first, piece.fragment))
 			continue;
-		once_b.end(word.rcxt, word.first);
-		arrived({address_a, word.rcxt, word.tag,
-			 *RdmaTold::length(word.at)});
+		once_b.end(piece.rcxt, piece.first);
+		arrived({address_a, piece.rcxt, piece.tag,
+			 *RdmaNotification::length(piece.at)});
 	}
 }
 
 /*
  * The part of Rdma after recoveries: contexts are taken anew at end a, and at end b when it
- * is asked about one.
+ * queries one.
  */
 static bool take_anew(const End &end, RdmaOnce &once, uint32_t &known)
 {
@@ -236,7 +236,7 @@ void Bench::renew_a()
 
 void Bench::answer()
 {
-	for (uint32_t rcxt : std::exchange(port.asked, {})) {
+	for (uint32_t rcxt : std::exchange(port.queried, {})) {
 		take_anew(world.b, once_b, known_b);
 		uint32_t name = once_b.name(rcxt);
 		engine.renew_remote(address_b, rcxt, name, once_b.ended(name),

@@ -61,7 +61,7 @@ struct End : rcxt::Driver {
 	std::vector<uint8_t> memory = std::vector<uint8_t>(memory_size);
 	std::vector<DoneFrame> frames;
 	std::vector<Piece> pieces;
-	std::vector<RequestFrame> asked;
+	std::vector<RequestFrame> requests;
 	std::map<uint32_t, FrameState> marks;
 	uint32_t recoveries = 0;
 
@@ -126,7 +126,7 @@ public:
 struct Port : RdmaPort {
 	explicit Port(World &world, End &end) : world(world), end(end) {}
 
-	uint32_t piece_room() const override { return fragment_size; }
+	uint32_t max_piece() const override { return fragment_size; }
 	std::error_code
 	piece(WindowAddress to, const PieceFrame &piece, uint32_t length,
 	      const std::function<void(std::span<std::byte>)> &fill) override;
@@ -135,14 +135,14 @@ struct Port : RdmaPort {
 				uint32_t &frame) override;
 	FrameState result(uint32_t frame) override;
 	void forget(uint32_t) override {}
-	void ask_about(WindowAddress to, uint32_t rcxt) override;
+	void query_context(WindowAddress to, uint32_t rcxt) override;
 	void cancel(uint32_t rcxt) override;
 
 	World &world;
 	End &end;
 	uint32_t next = 0;
-	/* Contexts of the other end, of which nothing is heard. */
-	std::vector<uint32_t> asked;
+	/* Contexts of the other end, that do not answer. */
+	std::vector<uint32_t> queried;
 	/* From this address on. */
 	uint64_t refused = memory_size;
 	int refusals = 0;
@@ -173,7 +173,7 @@ struct Bench {
 	bool recovers = false;
 
 private:
-	void take_words();
+	void take_notifications();
 	void renew_a();
 	void answer();
 };

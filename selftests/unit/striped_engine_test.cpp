@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * striped_engine_test.cpp - operations over several lanes (striped_engine.hpp), between two
+ * striped_engine_test.cpp - operations over several paths (striped_engine.hpp), between two
  * ends in miniature (striped_world.h): every operation once, whatever is lost and whichever
- * lane dies when.
+ * path dies when.
  */
 #include <gtest/gtest.h>
 
@@ -14,9 +14,9 @@ using namespace striped;
 
 namespace {
 
-/* ------------------------------------------------------------ good lanes */
+/* ------------------------------------------------------------ good paths */
 
-TEST(StripedEngine, EveryLaneCarriesItsPart)
+TEST(StripedEngine, EveryPathCarriesItsPart)
 {
 	World world(1, 3);
 
@@ -29,20 +29,20 @@ TEST(StripedEngine, EveryLaneCarriesItsPart)
 	EXPECT_TRUE(equal(world.a, 0, world.b, 5, 6000));
 	uint64_t chunks = 0, bytes = 0;
 	for (size_t i = 0; i < 3; i++) {
-		StripedLane lane = world.a.engine.lane(i);
+		StripedPath path = world.a.engine.path(i);
 
-		EXPECT_TRUE(lane.alive);
-		EXPECT_GT(lane.chunks, 15u) << i;
-		EXPECT_EQ(world.a.lanes[i].most, 3u) << "room of a lane";
-		chunks += lane.chunks;
-		bytes += lane.bytes;
+		EXPECT_TRUE(path.alive);
+		EXPECT_GT(path.chunks, 15u) << i;
+		EXPECT_EQ(world.a.paths[i].most, 3u) << "room of a path";
+		chunks += path.chunks;
+		bytes += path.bytes;
 	}
 	EXPECT_EQ(chunks, (6000 + 63) / 64u);
 	EXPECT_EQ(bytes, 6000u);
 }
 
-/* A lane that is slow gets less. */
-TEST(StripedEngine, LanesTakeWhatTheyCan)
+/* A path that is slow gets less. */
+TEST(StripedEngine, PathsTakeWhatTheyCan)
 {
 	World world(2, 2);
 
@@ -51,20 +51,20 @@ TEST(StripedEngine, LanesTakeWhatTheyCan)
 	world.a.put(0, 0, 1920, false, 1);
 	for (int i = 0; i < 100; i++)
 		world.step();
-	EXPECT_EQ(world.a.engine.lane(0).chunks, 27u) << "all but three";
+	EXPECT_EQ(world.a.engine.path(0).chunks, 27u) << "all but three";
 	world.wires[1] = Wire::GOOD;
 	ASSERT_TRUE(world.run());
-	EXPECT_EQ(world.a.engine.lane(1).chunks, 3u);
-	EXPECT_TRUE(world.a.engine.lane(1).alive);
+	EXPECT_EQ(world.a.engine.path(1).chunks, 3u);
+	EXPECT_TRUE(world.a.engine.path(1).alive);
 }
 
-TEST(StripedEngine, AFewChunksTakeALaneEach)
+TEST(StripedEngine, AFewChunksTakeAPathEach)
 {
 	World world(14, 3);
 
 	world.a.put(0, 0, 180, false, 1);
 	for (size_t i = 0; i < 3; i++)
-		EXPECT_EQ(world.a.lanes[i].begun, 1u) << i;
+		EXPECT_EQ(world.a.paths[i].begun, 1u) << i;
 	ASSERT_TRUE(world.run());
 }
 
@@ -78,7 +78,7 @@ TEST(StripedEngine, NothingAtAllIsAChunk)
 	EXPECT_EQ(world.a.ended[1], 1);
 	EXPECT_EQ(world.b.arrived[1], 1);
 	EXPECT_EQ(world.b.ended[2], 1);
-	EXPECT_EQ(world.a.lanes[0].begun + world.a.lanes[1].begun, 1u);
+	EXPECT_EQ(world.a.paths[0].begun + world.a.paths[1].begun, 1u);
 	EXPECT_EQ(world.a.arrived[2], 0);
 }
 
@@ -118,7 +118,7 @@ bool throws(World &world, int steps)
 	return false;
 }
 
-/* No end repeats a word: what is lost is lost. */
+/* No end repeats a control message: a lost one is lost. */
 StripedOptions without_repeats()
 {
 	StripedOptions options = World::usual();
@@ -139,7 +139,7 @@ TEST(StripedEngine, WhatAnEndThrowsHoldsNothingUp)
 		throw Thrown();
 	};
 
-	/* Each is a chunk, and lanes have room for six. */
+	/* Each is a chunk, and paths have room for six. */
 	for (int n = 0; n < 10; n++)
 		a.engine.begin(common::direction_of(n % 2), {.length = 64}, end,
 			       world.now);
@@ -174,19 +174,19 @@ TEST(StripedEngine, AfterACallThatThrewAllGoesOn)
 	ASSERT_TRUE(throws(world, 1000));
 	EXPECT_FALSE(world.a.engine.pending());
 	world.a.put(0, 0, 64, false, 1);
-	EXPECT_EQ(world.a.lanes[0].begun, 2u);
+	EXPECT_EQ(world.a.paths[0].begun, 2u);
 	world.b.engine.on_arrival(
 		[](const StripedArrival &) { throw Thrown(); });
 	world.a.put(0, 0, 64, true, 2);
 	ASSERT_TRUE(throws(world, 1000));
 	EXPECT_LE(world.b.engine.due(), world.now);
 	world.b.put(0, 0, 64, false, 3);
-	EXPECT_EQ(world.b.lanes[0].begun, 1u);
+	EXPECT_EQ(world.b.paths[0].begun, 1u);
 	ASSERT_TRUE(world.run());
 }
 
-/* Words come at once; each is heard, and who told hears so, though nothing is said again. */
-TEST(StripedEngine, WhatAnArrivalThrowsLosesNoWord)
+/* Control messages arrive at once; each is handled and answered, though none is repeated. */
+TEST(StripedEngine, AnExceptionOfAnArrivalLosesNoMessage)
 {
 	World world(17, 2, without_repeats());
 	End &a = world.a, &b = world.b;
@@ -198,7 +198,7 @@ TEST(StripedEngine, WhatAnArrivalThrowsLosesNoWord)
 	});
 	for (uint32_t tag = 1; tag <= 6; tag++)
 		a.put(0, 0, 64, true, tag);
-	/* It hears all of them before it looks. */
+	/* It receives all of them before look(). */
 	for (int i = 0; i < 300; i++) {
 		world.now += std::chrono::microseconds(10);
 		a.attempt();
@@ -293,7 +293,7 @@ TEST(StripedEngine, EveryOperationOnceWhateverIsLost)
 }
 
 /* A wire dies at each of many moments; what was on it comes when all is over. */
-TEST(StripedEngine, ALaneDiesAtAnyMoment)
+TEST(StripedEngine, APathDiesAtAnyMoment)
 {
 	for (int moment = 0; moment < 120; moment++) {
 		World world(100 + unsigned(moment), 2 + moment % 2);
@@ -316,8 +316,8 @@ TEST(StripedEngine, ALaneDiesAtAnyMoment)
 	}
 }
 
-/* Late packets of a lane are a danger exactly until the other end has closed it. */
-TEST(StripedEngine, APutIsNotOverBeforeTheOtherEndClosedTheLane)
+/* Delayed packets of a path are a danger exactly until the other end has closed it. */
+TEST(StripedEngine, APutIsNotOverBeforeTheOtherEndClosedThePath)
 {
 	World world(5, 2);
 
@@ -328,23 +328,23 @@ TEST(StripedEngine, APutIsNotOverBeforeTheOtherEndClosedTheLane)
 	world.b.asleep = true;
 	for (int i = 0; i < 3000; i++)
 		world.step();
-	EXPECT_FALSE(world.a.engine.lane(1).alive);
-	EXPECT_EQ(world.a.engine.lane(1).error, std::errc::timed_out);
+	EXPECT_FALSE(world.a.engine.path(1).alive);
+	EXPECT_EQ(world.a.engine.path(1).error, std::errc::timed_out);
 	EXPECT_TRUE(equal(world.a, 0, world.b, 0, 640)) << "all is there";
 	EXPECT_EQ(world.a.ended[1], 0) << "but more may come";
 	EXPECT_EQ(world.a.ended[2], 1) << "here nothing more is taken";
-	EXPECT_TRUE(world.b.lanes[1].open);
+	EXPECT_TRUE(world.b.paths[1].open);
 	world.b.asleep = false;
 	ASSERT_TRUE(world.run());
 	EXPECT_EQ(world.a.ended[1], 1);
 	EXPECT_FALSE(world.a.errors[1]);
-	EXPECT_FALSE(world.b.lanes[1].open);
-	EXPECT_EQ(world.b.engine.lane(1).error, std::errc::connection_aborted);
+	EXPECT_FALSE(world.b.paths[1].open);
+	EXPECT_EQ(world.b.engine.path(1).error, std::errc::connection_aborted);
 	check_quiet(world);
 }
 
-/* A lane that has failed as well, but no end knows it: words take the others, too. */
-TEST(StripedEngine, WordsTakeLanesInTurn)
+/* A path that has failed as well, but no end knows it: messages take the others, too. */
+TEST(StripedEngine, MessagesTakePathsRoundRobin)
 {
 	World world(13, 3);
 
@@ -354,16 +354,16 @@ TEST(StripedEngine, WordsTakeLanesInTurn)
 	for (int i = 0; i < 3000; i++)
 		world.step();
 	EXPECT_EQ(world.a.ended[1], 0);
-	EXPECT_FALSE(world.a.engine.lane(0).alive);
+	EXPECT_FALSE(world.a.engine.path(0).alive);
 	world.wires[1] = Wire::CUT;
 	world.b.asleep = false;
 	ASSERT_TRUE(world.run());
 	EXPECT_FALSE(world.a.errors[1]);
 	EXPECT_EQ(world.b.arrived[1], 1);
-	EXPECT_TRUE(world.a.engine.lane(1).alive);
+	EXPECT_TRUE(world.a.engine.path(1).alive);
 }
 
-TEST(StripedEngine, ALaneThatCarriedNothingKeepsNobodyWaiting)
+TEST(StripedEngine, APathThatCarriedNothingKeepsNobodyWaiting)
 {
 	World world(6, 2);
 
@@ -375,11 +375,11 @@ TEST(StripedEngine, ALaneThatCarriedNothingKeepsNobodyWaiting)
 	world.a.put(0, 0, 640, false, 1);
 	ASSERT_TRUE(world.run());
 	EXPECT_EQ(world.a.ended[1], 1);
-	EXPECT_EQ(world.a.engine.lane(0).chunks, 10u);
-	EXPECT_EQ(world.a.lanes[1].begun, 0u);
+	EXPECT_EQ(world.a.engine.path(0).chunks, 10u);
+	EXPECT_EQ(world.a.paths[1].begun, 0u);
 }
 
-/* Each end sees another lane fail. */
+/* Each end sees another path fail. */
 TEST(StripedEngine, BothEndsGiveUpAnother)
 {
 	for (int moment = 0; moment < 40; moment++) {
@@ -400,8 +400,8 @@ TEST(StripedEngine, BothEndsGiveUpAnother)
 		ASSERT_TRUE(world.run()) << moment;
 		check_many(world, 20);
 		for (size_t i = 0; i < 3; i++) {
-			EXPECT_EQ(world.a.lanes[i].open, i == 2) << i;
-			EXPECT_EQ(world.b.lanes[i].open, i == 2) << i;
+			EXPECT_EQ(world.a.paths[i].open, i == 2) << i;
+			EXPECT_EQ(world.b.paths[i].open, i == 2) << i;
 		}
 		check_quiet(world);
 		if (HasFatalFailure())
@@ -409,8 +409,8 @@ TEST(StripedEngine, BothEndsGiveUpAnother)
 	}
 }
 
-/* A lane that was given up still carries words, if it can. */
-TEST(StripedEngine, NoLaneIsLeft)
+/* A path that was given up still carries control messages, if it can. */
+TEST(StripedEngine, NoPathIsLeft)
 {
 	World world(7, 2);
 
@@ -421,7 +421,7 @@ TEST(StripedEngine, NoLaneIsLeft)
 	for (int i = 0; i < 20; i++)
 		world.step();
 	world.wires[0] = world.wires[1] = Wire::CUT;
-	ASSERT_TRUE(world.run(1500)) << "no end waits for words";
+	ASSERT_TRUE(world.run(1500)) << "no end waits for messages";
 	for (uint32_t tag : {1u, 2u, 3u}) {
 		EXPECT_EQ(world.a.ended[tag], 1) << tag;
 		EXPECT_EQ(world.a.errors[tag], std::errc::network_unreachable)
@@ -434,14 +434,14 @@ TEST(StripedEngine, NoLaneIsLeft)
 	EXPECT_LE(world.a.engine.due(), world.now);
 	ASSERT_TRUE(world.run());
 	EXPECT_EQ(world.a.errors[4], std::errc::network_unreachable);
-	/* The other end hears that, too. */
+	/* The other end receives that, too. */
 	for (int i = 0; i < 2000; i++)
 		world.step();
-	EXPECT_FALSE(world.b.lanes[0].open);
-	EXPECT_FALSE(world.b.lanes[1].open);
+	EXPECT_FALSE(world.b.paths[0].open);
+	EXPECT_FALSE(world.b.paths[1].open);
 }
 
-TEST(StripedEngine, WithoutLanesThereIsNoWay)
+TEST(StripedEngine, WithoutPathsThereIsNoWay)
 {
 	World world(8, 0);
 
@@ -466,7 +466,7 @@ TEST(StripedEngine, NobodyAnswers)
 	EXPECT_EQ(world.a.errors[1], std::errc::timed_out);
 	EXPECT_EQ(world.a.errors[2], std::errc::timed_out);
 	EXPECT_FALSE(world.a.errors[3]);
-	/* When it does, all goes on; it hears nothing of what failed. */
+	/* When it does, all goes on; it is not notified of what failed. */
 	world.b.asleep = false;
 	std::erase_if(world.network, [](const Packet &packet) {
 		return packet.kind == Packet::WORD;
@@ -475,7 +475,7 @@ TEST(StripedEngine, NobodyAnswers)
 	ASSERT_TRUE(world.run());
 	EXPECT_FALSE(world.a.errors[4]);
 	EXPECT_EQ(world.b.arrived[4], 1);
-	EXPECT_EQ(world.b.oldest, 2u) << "the first is told of no more";
+	EXPECT_EQ(world.b.oldest, 2u) << "the first is notified no more";
 	EXPECT_EQ(world.b.arrived[2], 0);
 }
 
@@ -493,85 +493,85 @@ TEST(StripedEngine, WrongMemoryThereIsTheOperationsFault)
 	EXPECT_EQ(world.b.arrived[1], 0);
 	EXPECT_FALSE(world.a.errors[2]);
 	EXPECT_EQ(world.b.arrived[2], 1);
-	EXPECT_TRUE(world.a.engine.lane(0).alive);
-	EXPECT_TRUE(world.a.engine.lane(1).alive);
+	EXPECT_TRUE(world.a.engine.path(0).alive);
+	EXPECT_TRUE(world.a.engine.path(1).alive);
 	check_quiet(world);
 }
 
-/* ------------------------------------------------------------------ words */
+/* ------------------------------------------------------- control messages */
 
-TEST(StripedWord, IsTheSameAfterTheWire)
+TEST(StripedControl, IsTheSameAfterTheWire)
 {
-	StripedWord word{.what = StripedWord::tell,
-			 .lane = 0x1234,
-			 .token = 0x89abcdef,
-			 .number = 0x1122334455667788,
-			 .oldest = 0x99aabbccddeeff00,
-			 .length = 0x0123456789abcdef,
-			 .tag = 0xfedcba98};
-	auto bytes = word.encode();
-	auto back = StripedWord::decode(bytes);
+	StripedControl control{.type = StripedControl::notify,
+			       .path = 0x1234,
+			       .token = 0x89abcdef,
+			       .number = 0x1122334455667788,
+			       .oldest = 0x99aabbccddeeff00,
+			       .length = 0x0123456789abcdef,
+			       .tag = 0xfedcba98};
+	auto bytes = control.encode();
+	auto back = StripedControl::decode(bytes);
 
 	ASSERT_TRUE(back);
 	EXPECT_EQ(bytes[0], std::byte(3));
 	EXPECT_EQ(bytes[2], std::byte(0x12)) << "the first byte first";
-	EXPECT_EQ(back->what, word.what);
-	EXPECT_EQ(back->lane, word.lane);
-	EXPECT_EQ(back->token, word.token);
-	EXPECT_EQ(back->number, word.number);
-	EXPECT_EQ(back->oldest, word.oldest);
-	EXPECT_EQ(back->length, word.length);
-	EXPECT_EQ(back->tag, word.tag);
+	EXPECT_EQ(back->type, control.type);
+	EXPECT_EQ(back->path, control.path);
+	EXPECT_EQ(back->token, control.token);
+	EXPECT_EQ(back->number, control.number);
+	EXPECT_EQ(back->oldest, control.oldest);
+	EXPECT_EQ(back->length, control.length);
+	EXPECT_EQ(back->tag, control.tag);
 }
 
-TEST(StripedWord, OthersAreNone)
+TEST(StripedControl, OthersAreNone)
 {
-	auto bytes = StripedWord{}.encode();
+	auto bytes = StripedControl{}.encode();
 
-	EXPECT_TRUE(StripedWord::decode(bytes));
-	EXPECT_FALSE(StripedWord::decode(std::span(bytes).first(35)));
-	EXPECT_FALSE(StripedWord::decode({}));
+	EXPECT_TRUE(StripedControl::decode(bytes));
+	EXPECT_FALSE(StripedControl::decode(std::span(bytes).first(35)));
+	EXPECT_FALSE(StripedControl::decode({}));
 	for (int what : {0, 5, 255}) {
 		bytes[0] = std::byte(what);
-		EXPECT_FALSE(StripedWord::decode(bytes)) << what;
+		EXPECT_FALSE(StripedControl::decode(bytes)) << what;
 	}
 	bytes[0] = std::byte(1);
 	bytes[1] = std::byte(1);
-	EXPECT_FALSE(StripedWord::decode(bytes));
+	EXPECT_FALSE(StripedControl::decode(bytes));
 }
 
-/* Words of windows' former users, and of peers that make things up. */
-TEST(StripedEngine, WordsThatAreNotForItChangeNothing)
+/* Messages for windows' former users, and forged ones. */
+TEST(StripedEngine, MessagesThatAreNotForItChangeNothing)
 {
 	World world(11, 2);
-	StripedWord word{.what = StripedWord::close,
-			 .lane = 1,
-			 .token = World::token(true, 0),
-			 .number = 1};
+	StripedControl control{.type = StripedControl::close,
+			       .path = 1,
+			       .token = World::token(true, 0),
+			       .number = 1};
 
-	world.b.engine.heard(0, word);
-	word.lane = 2;
-	word.token = World::token(true, 2);
-	world.b.engine.heard(0, word);
-	word.what = StripedWord::tell;
-	world.b.engine.heard(0, word);
-	/* No end asked. */
-	word.lane = 0;
-	word.token = World::token(true, 0);
-	word.what = StripedWord::closed;
-	world.b.engine.heard(0, word);
-	word.what = StripedWord::told;
-	world.b.engine.heard(0, word);
+	world.b.engine.receive(0, control);
+	control.path = 2;
+	control.token = World::token(true, 2);
+	world.b.engine.receive(0, control);
+	control.type = StripedControl::notify;
+	world.b.engine.receive(0, control);
+	/* Answers without a question. */
+	control.path = 0;
+	control.token = World::token(true, 0);
+	control.type = StripedControl::closed;
+	world.b.engine.receive(0, control);
+	control.type = StripedControl::notified;
+	world.b.engine.receive(0, control);
 	world.b.engine.look(world.now);
 	EXPECT_TRUE(world.network.empty()) << "no answer";
-	EXPECT_TRUE(world.b.engine.lane(0).alive);
-	EXPECT_TRUE(world.b.engine.lane(1).alive);
+	EXPECT_TRUE(world.b.engine.path(0).alive);
+	EXPECT_TRUE(world.b.engine.path(1).alive);
 	EXPECT_TRUE(world.b.arrived.empty());
 	world.b.put(0, 0, 640, true, 1);
 	ASSERT_TRUE(world.run());
 	EXPECT_EQ(world.a.arrived[1], 1);
-	EXPECT_GT(world.b.engine.lane(0).chunks, 2u) << "not closed";
-	EXPECT_GT(world.b.engine.lane(1).chunks, 2u);
+	EXPECT_GT(world.b.engine.path(0).chunks, 2u) << "not closed";
+	EXPECT_GT(world.b.engine.path(1).chunks, 2u);
 }
 
 size_t answers(World &world)
@@ -585,29 +585,29 @@ size_t answers(World &world)
 TEST(StripedEngine, IsToldOnceOfEach)
 {
 	World world(12, 1);
-	StripedWord word{.what = StripedWord::tell,
-			 .token = World::token(true, 0),
-			 .oldest = 1};
-	auto tell = [&](uint64_t number) {
-		word.number = number;
-		word.tag = uint32_t(number);
-		world.b.engine.heard(0, word);
+	StripedControl control{.type = StripedControl::notify,
+			       .token = World::token(true, 0),
+			       .oldest = 1};
+	auto notify = [&](uint64_t number) {
+		control.number = number;
+		control.tag = uint32_t(number);
+		world.b.engine.receive(0, control);
 		world.b.engine.look(world.now);
 		return answers(world);
 	};
 
-	EXPECT_EQ(tell(2), 1u);
-	EXPECT_EQ(tell(2), 1u) << "the answer was lost";
-	EXPECT_EQ(tell(1), 1u);
-	EXPECT_EQ(tell(1), 1u);
-	EXPECT_EQ(tell(4000), 1u);
-	EXPECT_EQ(tell(3 + 4096), 0u) << "too far ahead to be remembered";
-	word.oldest = 4;
-	EXPECT_EQ(tell(3 + 4096), 1u);
-	EXPECT_EQ(tell(3), 1u) << "no end waits for that any more";
-	EXPECT_EQ(tell(4000), 1u);
-	word.oldest = 9000;
-	EXPECT_EQ(tell(5), 1u) << "older than the oldest: nonsense";
+	EXPECT_EQ(notify(2), 1u);
+	EXPECT_EQ(notify(2), 1u) << "the answer was lost";
+	EXPECT_EQ(notify(1), 1u);
+	EXPECT_EQ(notify(1), 1u);
+	EXPECT_EQ(notify(4000), 1u);
+	EXPECT_EQ(notify(3 + 4096), 0u) << "too far ahead to be remembered";
+	control.oldest = 4;
+	EXPECT_EQ(notify(3 + 4096), 1u);
+	EXPECT_EQ(notify(3), 1u) << "no end waits for that any more";
+	EXPECT_EQ(notify(4000), 1u);
+	control.oldest = 9000;
+	EXPECT_EQ(notify(5), 1u) << "older than the oldest: nonsense";
 	for (uint32_t tag : {1u, 2u, 4000u, 3u + 4096u, 5u})
 		EXPECT_EQ(world.b.arrived[tag], 1) << tag;
 	EXPECT_EQ(world.b.arrived[3], 0);

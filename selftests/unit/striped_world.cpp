@@ -9,63 +9,63 @@
 namespace striped {
 
 /* Windows of end a have numbers from 100 on, and those of end b from 200 on. */
-static WindowAddress address_of(size_t lane, bool b)
+static WindowAddress address_of(size_t path, bool b)
 {
 	return {.node = uint16_t(b ? 2 : 1),
-		.window = uint32_t((b ? 200 : 100) + lane)};
+		.window = uint32_t((b ? 200 : 100) + path)};
 }
 
 /* ----------------------------------------------------------------- windows */
 
-LaneWindow::LaneWindow(End &end, size_t lane, bool b)
-	: Driver(address_of(lane, b), end.memory, packet_size), end_(end),
-	  lane_(lane)
+PathWindow::PathWindow(End &end, size_t path, bool b)
+	: Driver(address_of(path, b), end.memory, packet_size), end_(end),
+	  path_(path)
 {
 }
 
-void LaneWindow::send(const rcxt::Packet &packet)
+void PathWindow::send(const rcxt::Packet &packet)
 {
 	end_.world.send({.kind = Packet::RDMA,
-			 .lane = lane_,
+			 .path = path_,
 			 .to_b = !end_.is_b,
 			 .rdma = packet});
 }
 
-bool LaneWindow::put_done(const pavo_rdma_done &done)
+bool PathWindow::put_done(const pavo_rdma_done &done)
 {
-	end_.chunk_over(lane_, done);
+	end_.chunk_over(path_, done);
 	return true;
 }
 
-bool LaneWindow::put_piece(const pavo_rdma_piece &, const pavo_operation &,
+bool PathWindow::put_piece(const pavo_rdma_piece &, const pavo_operation &,
 			   std::span<const uint8_t>)
 {
 	ADD_FAILURE() << "no chunk goes to a FIFO";
 	return false;
 }
 
-bool LaneWindow::put_request(const pavo_rdma_request &)
+bool PathWindow::put_request(const pavo_rdma_request &)
 {
 	ADD_FAILURE() << "no chunk comes from a FIFO";
 	return false;
 }
 
-pavo_pvo_result LaneWindow::check(uint64_t pvo, uint32_t length) const
+pavo_pvo_result PathWindow::check(uint64_t pvo, uint32_t length) const
 {
 	return pvo == end_.wrong ? PAVO_PVO_KEY : Driver::check(pvo, length);
 }
 
 /* -------------------------------------------------------------------- ends */
 
-void End::send(size_t lane, const StripedWord &word)
+void End::send(size_t path, const StripedControl &control)
 {
-	auto copy = StripedWord::decode(word.encode());
+	auto copy = StripedControl::decode(control.encode());
 
 	ASSERT_TRUE(copy);
 	world.send({.kind = Packet::WORD,
-		    .lane = lane,
+		    .path = path,
 		    .to_b = !is_b,
-		    .word = *copy});
+		    .control = *copy});
 }
 
 void End::move(bool write, const StripedMove &move)
@@ -80,31 +80,31 @@ void End::move(bool write, const StripedMove &move)
 	engine.begin(common::direction_of(write), move, done, world.now);
 }
 
-void End::put(uint64_t from, uint64_t to, uint64_t length, bool tell,
+void End::put(uint64_t from, uint64_t to, uint64_t length, bool notify,
 	      uint32_t tag)
 {
 	move(true, {.local = {from},
 		    .remote = {to},
 		    .length = length,
-		    .tell = tell,
+		    .notify = notify,
 		    .tag = tag});
 }
 
-void End::get(uint64_t from, uint64_t to, uint64_t length, bool tell,
+void End::get(uint64_t from, uint64_t to, uint64_t length, bool notify,
 	      uint32_t tag)
 {
 	move(false, {.local = {to},
 		     .remote = {from},
 		     .length = length,
-		     .tell = tell,
+		     .notify = notify,
 		     .tag = tag});
 }
 
 /* An attempt at a chunk: all of its packets, or the request of a read. */
-void End::ask(size_t lane, uint64_t chunk, const Flight &flight)
+void End::send_request(size_t path, uint64_t chunk, const Flight &flight)
 {
 	const uint32_t rcxt = rcxt_of(chunk, is_b);
-	LaneWindow &window = *lanes[lane].window;
+	PathWindow &window = *paths[path].window;
 	const pavo_rdma_request request = {
 		.local_rcxt = rcxt,
 		.remote_rcxt = rcxt,
@@ -122,22 +122,22 @@ void End::ask(size_t lane, uint64_t chunk, const Flight &flight)
 	window.take(rcxt);
 	window.request(flight.write ? PAVO_FRAME_RDMA_WRITE :
 				      PAVO_FRAME_RDMA_READ,
-		       address_of(lane, !is_b), request, 0);
-	send_all(lane, rcxt);
+		       address_of(path, !is_b), request, 0);
+	send_all(path, rcxt);
 }
 
-void End::send_all(size_t lane, uint32_t rcxt)
+void End::send_all(size_t path, uint32_t rcxt)
 {
-	while (lanes[lane].window->sending(rcxt))
-		lanes[lane].window->transmit(rcxt);
+	while (paths[path].window->sending(rcxt))
+		paths[path].window->transmit(rcxt);
 }
 
 /* A chunk that took too long is sent again, some times. */
 void End::attempt()
 {
-	for (size_t i = 0; i < lanes.size(); i++)
-		for (auto at = lanes[i].flights.begin();
-		     at != lanes[i].flights.end();) {
+	for (size_t i = 0; i < paths.size(); i++)
+		for (auto at = paths[i].flights.begin();
+		     at != paths[i].flights.end();) {
 			auto &[chunk, flight] = *at++;
 
 			if (flight.due > world.now)
@@ -146,23 +146,23 @@ void End::attempt()
 				engine.over(chunk,
 					    std::make_error_code(
 						    std::errc::timed_out));
-				lanes[i].window->end(rcxt_of(chunk, is_b),
+				paths[i].window->end(rcxt_of(chunk, is_b),
 						     PAVO_FRAME_CANCELLED);
-				lanes[i].flights.erase(chunk);
+				paths[i].flights.erase(chunk);
 				continue;
 			}
 			flight.due = world.now + std::chrono::microseconds(400);
 			flight.attempts++;
-			ask(i, chunk, flight);
+			send_request(i, chunk, flight);
 		}
 }
 
 /* A chunk that this end began is over. */
-void End::chunk_over(size_t lane, const pavo_rdma_done &done)
+void End::chunk_over(size_t path, const pavo_rdma_done &done)
 {
 	uint64_t chunk = done.rcxt / 2;
 
-	if (lanes[lane].flights.erase(chunk))
+	if (paths[path].flights.erase(chunk))
 		engine.over(chunk, done.status ?
 					   std::make_error_code(
 						   std::errc::bad_address) :
@@ -172,22 +172,22 @@ void End::chunk_over(size_t lane, const pavo_rdma_done &done)
 void End::receive(const Packet &packet)
 {
 	const uint32_t rcxt = packet.rdma.rdma().rcxt;
-	LaneWindow &window = *lanes[packet.lane].window;
+	PathWindow &window = *paths[packet.path].window;
 
 	/* An end that does not look has a full FIFO soon. */
 	if (packet.kind == Packet::WORD) {
 		if (asleep)
 			return;
-		if (packet.word.what == StripedWord::tell)
-			oldest = std::max(oldest, packet.word.oldest);
-		engine.heard(packet.lane, packet.word);
+		if (packet.control.type == StripedControl::notify)
+			oldest = std::max(oldest, packet.control.oldest);
+		engine.receive(packet.path, packet.control);
 		return;
 	}
-	/* The other end's chunks have rCxts here as long as the lane is open. */
-	if (lanes[packet.lane].open)
+	/* The other end's chunks have rCxts here as long as the path is open. */
+	if (paths[packet.path].open)
 		window.take(rcxt);
 	window.receive(packet.rdma);
-	send_all(packet.lane, rcxt);
+	send_all(packet.path, rcxt);
 }
 
 void fill(std::vector<uint8_t> &memory, unsigned seed)
@@ -203,20 +203,20 @@ bool End::may_write(bool write, const StripedMove &move) const
 	for (const Packet &packet : world.network) {
 		const uint32_t rcxt = packet.rdma.rdma().rcxt;
 		auto chunk = chunks.find(rcxt);
-		const End::Lane &lane = target.lanes[packet.lane];
+		const End::Path &path = target.paths[packet.path];
 
 		if (packet.kind != Packet::RDMA ||
 		    packet.rdma.pkt.opcode != PAVO_OP_WINDOW_DATA ||
 		    packet.to_b != target.is_b || chunk == chunks.end() ||
-		    chunk->second.write != write || !lane.open)
+		    chunk->second.write != write || !path.open)
 			continue;
 		uint64_t at = chunk->second.move.local.value;
 
 		if (at < move.local.value ||
 		    at >= move.local.value + move.length)
 			continue;
-		if (!lane.window->rcxts().contains(rcxt) ||
-		    lane.window->would_place(packet.rdma))
+		if (!path.window->rcxts().contains(rcxt) ||
+		    path.window->would_place(packet.rdma))
 			return true;
 	}
 	return false;

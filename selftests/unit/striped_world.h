@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * striped_world.h - two ends with lanes, for the tests of striped_engine.hpp. A lane is a
+ * striped_world.h - two ends with paths, for the tests of striped_engine.hpp. A path is a
  * window at each end, whose operations are the module's own (rcxt_driver.h), and a wire that
  * loses, repeats, reorders and keeps back as it is told. Each chunk has an rCxt of its own at
- * both ends of its lane, and a closed lane has none. Time is counted in steps.
+ * both ends of its path, and a closed path has none. Time is counted in steps.
  */
 #ifndef PAVO_UNIT_STRIPED_WORLD_H
 #define PAVO_UNIT_STRIPED_WORLD_H
@@ -32,18 +32,18 @@ constexpr size_t memory_size = 1 << 14;
 
 struct Packet {
 	enum { RDMA, WORD } kind;
-	size_t lane;
+	size_t path;
 	bool to_b;
 	rcxt::Packet rdma{};
-	StripedWord word{};
+	StripedControl control{};
 };
 
 struct End;
 
-/* The window of a lane at one end. */
-class LaneWindow : public rcxt::Driver {
+/* The window of a path at one end. */
+class PathWindow : public rcxt::Driver {
 public:
-	LaneWindow(End &end, size_t lane, bool b);
+	PathWindow(End &end, size_t path, bool b);
 
 protected:
 	void send(const rcxt::Packet &packet) override;
@@ -56,12 +56,12 @@ protected:
 
 private:
 	End &end_;
-	size_t lane_;
+	size_t path_;
 };
 
 class World;
 
-/* One end: memory, an engine, and its lanes. */
+/* One end: memory, an engine, and its paths. */
 struct End : StripedPort {
 	/* A chunk that was begun here. */
 	struct Flight {
@@ -70,8 +70,8 @@ struct End : StripedPort {
 		uint16_t attempts = 0;
 		Clock::time_point due{};
 	};
-	struct Lane {
-		std::unique_ptr<LaneWindow> window;
+	struct Path {
+		std::unique_ptr<PathWindow> window;
 		bool open = true;
 		std::map<uint64_t, Flight> flights;
 		size_t begun = 0;
@@ -83,31 +83,31 @@ struct End : StripedPort {
 	{
 	}
 
-	void begin(size_t lane, uint64_t chunk, Direction direction,
+	void begin(size_t path, uint64_t chunk, Direction direction,
 		   const RdmaMove &move) override
 	{
-		EXPECT_TRUE(lanes[lane].open) << "a chunk for a closed lane";
-		lanes[lane].flights[chunk] = {direction == Direction::write,
+		EXPECT_TRUE(paths[path].open) << "a chunk for a closed path";
+		paths[path].flights[chunk] = {direction == Direction::write,
 					      move};
-		chunks[rcxt_of(chunk, is_b)] = lanes[lane].flights[chunk];
-		lanes[lane].begun++;
-		lanes[lane].most =
-			std::max(lanes[lane].most, lanes[lane].flights.size());
+		chunks[rcxt_of(chunk, is_b)] = paths[path].flights[chunk];
+		paths[path].begun++;
+		paths[path].most =
+			std::max(paths[path].most, paths[path].flights.size());
 	}
 
-	void close(size_t lane) override
+	void close(size_t path) override
 	{
-		EXPECT_TRUE(lanes[lane].open) << "closed twice";
-		lanes[lane].open = false;
-		lanes[lane].flights.clear();
-		lanes[lane].window->lose_all(PAVO_FRAME_BAD_RCXT);
+		EXPECT_TRUE(paths[path].open) << "closed twice";
+		paths[path].open = false;
+		paths[path].flights.clear();
+		paths[path].window->lose_all(PAVO_FRAME_BAD_RCXT);
 	}
 
-	void send(size_t lane, const StripedWord &word) override;
+	void send(size_t path, const StripedControl &control) override;
 
-	void put(uint64_t from, uint64_t to, uint64_t length, bool tell,
+	void put(uint64_t from, uint64_t to, uint64_t length, bool notify,
 		 uint32_t tag);
-	void get(uint64_t from, uint64_t to, uint64_t length, bool tell,
+	void get(uint64_t from, uint64_t to, uint64_t length, bool notify,
 		 uint32_t tag);
 	void move(bool write, const StripedMove &move);
 	/* The rCxt of a chunk, at both ends: begun by end b, or by end a. */
@@ -116,24 +116,24 @@ struct End : StripedPort {
 		return uint32_t(chunk * 2 + by_b);
 	}
 
-	void ask(size_t lane, uint64_t chunk, const Flight &flight);
-	void send_all(size_t lane, uint32_t rcxt);
+	void send_request(size_t path, uint64_t chunk, const Flight &flight);
+	void send_all(size_t path, uint32_t rcxt);
 	void attempt();
 	void receive(const Packet &packet);
-	void chunk_over(size_t lane, const pavo_rdma_done &done);
+	void chunk_over(size_t path, const pavo_rdma_done &done);
 	bool may_write(bool write, const StripedMove &move) const;
 
 	World &world;
 	bool is_b;
 	StripedEngine engine;
-	std::vector<Lane> lanes;
+	std::vector<Path> paths;
 	std::vector<uint8_t> memory = std::vector<uint8_t>(memory_size);
 	/* All chunks that this end began, by their rCxts. */
 	std::map<uint32_t, Flight> chunks;
 	std::map<uint32_t, int> arrived, ended;
 	std::map<uint32_t, std::error_code> errors;
 	bool asleep = false;
-	/* Of the words that it heard. */
+	/* Of the control messages that it received. */
 	uint64_t oldest = 0;
 	/* Chunks whose memory there is none, by their offset there. */
 	uint64_t wrong = ~0ull;
@@ -147,19 +147,19 @@ enum class Wire {
 
 class World {
 public:
-	explicit World(unsigned seed, size_t lanes,
+	explicit World(unsigned seed, size_t paths,
 		       StripedOptions options = usual())
-		: random(seed), wires(lanes), a(*this, false, options),
+		: random(seed), wires(paths), a(*this, false, options),
 		  b(*this, true, options)
 	{
-		for (size_t i = 0; i < lanes; i++)
+		for (size_t i = 0; i < paths; i++)
 			for (End *end : {&a, &b}) {
-				end->lanes.push_back(
-					{.window = std::make_unique<LaneWindow>(
+				end->paths.push_back(
+					{.window = std::make_unique<PathWindow>(
 						 *end, i, end->is_b)});
 				end->engine.add(token(end->is_b, i));
 			}
-		for (size_t i = 0; i < lanes; i++)
+		for (size_t i = 0; i < paths; i++)
 			for (End *end : {&a, &b})
 				end->engine.connect(i, token(!end->is_b, i), 3);
 		for (End *end : {&a, &b})
@@ -179,16 +179,16 @@ public:
 		return options;
 	}
 
-	static uint32_t token(bool b, size_t lane)
+	static uint32_t token(bool b, size_t path)
 	{
-		return uint32_t(100 + 50 * b + lane);
+		return uint32_t(100 + 50 * b + path);
 	}
 
 	End &end(bool is_b) { return is_b ? b : a; }
 
 	void send(const Packet &packet)
 	{
-		if (wires[packet.lane] == Wire::CUT || random.below(100) < loss)
+		if (wires[packet.path] == Wire::CUT || random.below(100) < loss)
 			return;
 		network.push_back(packet);
 		if (random.below(100) < repeats)
@@ -200,7 +200,7 @@ public:
 		Packet packet = std::move(network[n]);
 
 		network.erase(network.begin() + long(n));
-		if (wires[packet.lane] == Wire::CUT)
+		if (wires[packet.path] == Wire::CUT)
 			return;
 		end(packet.to_b).receive(packet);
 	}
@@ -211,7 +211,7 @@ public:
 		std::vector<size_t> able;
 
 		for (size_t i = 0; i < network.size() && able.size() < 64; i++)
-			if (wires[network[i].lane] != Wire::HELD)
+			if (wires[network[i].path] != Wire::HELD)
 				able.push_back(i);
 		if (able.empty())
 			return;

@@ -58,7 +58,7 @@ TEST(Timer, IsPutOffSoOftenWithoutProgress)
 			ASSERT_EQ(pavo_timer_next(&t), at + timeout);
 		}
 		ASSERT_EQ(pavo_timer_put_off(&t, at), -ETIMEDOUT);
-		/* No attempt was counted, and none brings more patience. */
+		/* No attempt was counted, and none makes the response timeout longer. */
 		ASSERT_EQ(t.retries, t.retry_limit - 1 + round);
 		ASSERT_EQ(pavo_timer_retry(&t, at), 0);
 		ASSERT_EQ(pavo_timer_put_off(&t, at), -ETIMEDOUT);

@@ -342,7 +342,7 @@ void damage(Random &random, Wqe &wqe)
 	}
 }
 
-void expect_inside(const ParsedWqe &parsed, size_t size)
+void expect_within(const ParsedWqe &parsed, size_t size)
 {
 	const uint8_t *begin = parsed->raw;
 	const uint8_t *end = begin + size;
@@ -371,7 +371,7 @@ void check(const Wqe &wqe, uint32_t op, const pavo_parser_limits &limits)
 	EXPECT_EQ(parsed->srqn, model.srqn);
 	EXPECT_EQ(parsed->num_sge, model.entries);
 	EXPECT_EQ(bool(parsed->flags & PAVO_SWQE_INLINE), model.is_inline);
-	expect_inside(parsed, wqe.bytes().size());
+	expect_within(parsed, wqe.bytes().size());
 }
 
 TEST(WqeModel, RandomWqesMeanWhatTheModelSays)

@@ -16,9 +16,9 @@ namespace {
 
 constexpr uint64_t long_message = 4 << 20;
 
-/* Both ends on one adapter: packets between them stay inside. */
-struct Inside {
-	explicit Inside(Env &env)
+/* Both ends on one adapter: packets between them are looped back. */
+struct Loopback {
+	explicit Loopback(Env &env)
 		: a(env.device_a), b(env.device_a),
 		  env(a, b, env.options, env.device_a, env.device_a)
 	{
@@ -38,56 +38,56 @@ void send_all(Env &env, Link &link, const SendWr &wr, uint32_t count)
 
 } // namespace
 
-PV_TEST_LOCAL("budget.inside",
+PV_TEST_LOCAL("budget.loopback",
 	      "writes and reads of 4 MiB between two queue pairs of one adapter "
 	      "leave the CPU to others")
 {
-	Inside inside(env);
+	Loopback loopback(env);
 	const uint32_t depth = scaled(1024);
-	Link link = connect(inside.env, {.cap = deep(depth)});
-	Place at_a = {must_reg(inside.a, {long_message})},
-	      at_b = {must_reg(inside.b, {long_message})};
+	Link link = connect(loopback.env, {.cap = deep(depth)});
+	Place at_a = {must_reg(loopback.a, {long_message})},
+	      at_b = {must_reg(loopback.b, {long_message})};
 
 	for (Op op : {Op::write, Op::read})
 		must_share(name_of(op), [&] {
-			send_all(inside.env, link,
+			send_all(loopback.env, link,
 				 make_wr(op, at_a, long_message, at_b), depth);
 		});
 }
 
-PV_TEST_LOCAL("budget.inside_counted",
+PV_TEST_LOCAL("budget.loopback_counted",
 	      "packets of one adapter to itself are executed in slices")
 {
-	Inside inside(env);
-	Link link = connect(inside.env, {.cap = deep(16)});
-	Place at_a = {must_reg(inside.a, {long_message})},
-	      at_b = {must_reg(inside.b, {long_message})};
+	Loopback loopback(env);
+	Link link = connect(loopback.env, {.cap = deep(16)});
+	Place at_a = {must_reg(loopback.a, {long_message})},
+	      at_b = {must_reg(loopback.b, {long_message})};
 
 	for (Op op : {Op::write, Op::read}) {
 		const Loop before = loop_of("loopback");
 
-		send_all(inside.env, link,
+		send_all(loopback.env, link,
 			 make_wr(op, at_a, long_message, at_b), 16);
 		must_have_ended("loopback", before);
 	}
-	prove_alive(inside.env, link);
+	prove_alive(loopback.env, link);
 }
 
 PV_TEST_LOCAL("budget.rings",
 	      "full rings of requests of every kind between two queue pairs of "
 	      "one adapter leave the CPU to others")
 {
-	Inside inside(env);
+	Loopback loopback(env);
 	const uint32_t depth = scaled(16384);
-	Place at_a = {must_reg(inside.a, {4096})},
-	      at_b = {must_reg(inside.b, {4096})};
+	Place at_a = {must_reg(loopback.a, {4096})},
+	      at_b = {must_reg(loopback.b, {4096})};
 
 	for (ibv_qp_type type : {IBV_QPT_RC, IBV_QPT_UC}) {
 		Link link =
-			connect(inside.env, {.type = type, .cap = deep(depth)});
+			connect(loopback.env, {.type = type, .cap = deep(depth)});
 
 		must_share(type == IBV_QPT_RC ? "RC writes" : "UC writes", [&] {
-			send_all(inside.env, link,
+			send_all(loopback.env, link,
 				 make_wr(Op::write, at_a, 4096, at_b), depth);
 		});
 		if (type == IBV_QPT_UC)
@@ -96,7 +96,7 @@ PV_TEST_LOCAL("budget.rings",
 
 		atomic.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD;
 		must_share("atomics",
-			   [&] { send_all(inside.env, link, atomic, depth); });
+			   [&] { send_all(loopback.env, link, atomic, depth); });
 	}
 }
 
@@ -104,18 +104,18 @@ PV_TEST_LOCAL("budget.long_uc",
 	      "UC writes of 4 MiB on one adapter leave the CPU to others, and "
 	      "none is lost in the queue")
 {
-	Inside inside(env);
+	Loopback loopback(env);
 	const uint32_t depth = scaled(128);
 	Link link =
-		connect(inside.env, {.type = IBV_QPT_UC, .cap = deep(depth)});
-	Place at_a = {must_reg(inside.a, {long_message})},
-	      at_b = {must_reg(inside.b, {long_message})};
+		connect(loopback.env, {.type = IBV_QPT_UC, .cap = deep(depth)});
+	Place at_a = {must_reg(loopback.a, {long_message})},
+	      at_b = {must_reg(loopback.b, {long_message})};
 
 	must_share("UC", [&] {
-		send_all(inside.env, link,
+		send_all(loopback.env, link,
 			 make_wr(Op::write, at_a, long_message, at_b), depth);
 	});
-	exchange(inside.env, link.a, link.b, Op::write_imm, at_a, at_b,
+	exchange(loopback.env, link.a, link.b, Op::write_imm, at_a, at_b,
 		 long_message);
 }
 
@@ -218,15 +218,15 @@ PV_TEST_LOCAL("budget.full",
 	constexpr uint32_t senders = 8, messages = 4;
 	/* A user's share is a quarter; a slice has as much as all of it. */
 	Parameter least("loopback_bytes", 1 << 20);
-	Inside inside(env);
-	Place at_a = {must_reg(inside.a, {long_message})},
-	      at_b = {must_reg(inside.b, {long_message})};
+	Loopback loopback(env);
+	Place at_a = {must_reg(loopback.a, {long_message})},
+	      at_b = {must_reg(loopback.b, {long_message})};
 	std::vector<Link> links;
-	Moved refused(inside.a, "tx_drop_congested");
+	Moved refused(loopback.a, "tx_drop_congested");
 
 	while (links.size() < senders)
 		links.push_back(connect(
-			inside.env, {.type = IBV_QPT_UC,
+			loopback.env, {.type = IBV_QPT_UC,
 				     .cap = {messages, messages, 1, 1, 0}}));
 	must_share("full", [&] {
 		for (Link &link : links)
@@ -236,16 +236,16 @@ PV_TEST_LOCAL("budget.full",
 						       long_message, at_b),
 					       messages));
 		for (Link &link : links) {
-			wait_completions(inside.env, link.a, link.a.send_cq, 1,
+			wait_completions(loopback.env, link.a, link.a.send_cq, 1,
 					 "writes");
-			wait_completions(inside.env, link.b, link.b.recv_cq,
+			wait_completions(loopback.env, link.b, link.b.recv_cq,
 					 messages, "messages");
 		}
 	});
 	note(str("refused ", refused.by()));
 	REQUIRE(refused.by() > 0, "the queue was never full");
 	for (Link &link : links)
-		exchange(inside.env, link.a, link.b, Op::write_imm, at_a, at_b,
+		exchange(loopback.env, link.a, link.b, Op::write_imm, at_a, at_b,
 			 4096);
 }
 
@@ -296,24 +296,24 @@ PV_TEST_TWO_CPUS("budget.moves",
 		 "packets on one adapter")
 {
 	constexpr uint32_t messages = 12, turns = 4; /* more than its slices */
-	Inside inside(env);
-	Link link = connect(inside.env,
+	Loopback loopback(env);
+	Link link = connect(loopback.env,
 			    {.type = IBV_QPT_UC,
 			     .cap = {messages, messages * turns, 1, 1, 0}});
-	Place at_a = {must_reg(inside.a, {long_message})},
-	      at_b = {must_reg(inside.b, {long_message})};
+	Place at_a = {must_reg(loopback.a, {long_message})},
+	      at_b = {must_reg(loopback.b, {long_message})};
 	cpu_set_t before;
 
 	REQUIRE_EQ(sched_getaffinity(0, sizeof(before), &before), 0);
 	must_post(link.b, numbered_receives(0, messages * turns));
 	for (uint32_t i = 0; i < turns; i++) {
 		stay_on(int(i % 2));
-		send_all(inside.env, link,
+		send_all(loopback.env, link,
 			 make_wr(Op::write_imm, at_a, long_message, at_b),
 			 messages);
 	}
 	sched_setaffinity(0, sizeof(before), &before);
-	wait_completions(inside.env, link.b, link.b.recv_cq, messages * turns,
+	wait_completions(loopback.env, link.b, link.b.recv_cq, messages * turns,
 			 "messages", messages * turns * long_message);
 }
 
@@ -324,9 +324,9 @@ PV_TEST_TWO_CPUS("budget.offline",
 	constexpr uint32_t readers = 8, reads = 8, most_turns = 6;
 	/* Nothing that is lost is sent again. */
 	const LinkSpec spec = {.timeout = 0, .cap = deep(reads)};
-	Inside inside(env);
-	Place at_a = {must_reg(inside.a, {long_message})},
-	      at_b = {must_reg(inside.b, {long_message})};
+	Loopback loopback(env);
+	Place at_a = {must_reg(loopback.a, {long_message})},
+	      at_b = {must_reg(loopback.b, {long_message})};
 	const Loop before = loop_of("offline");
 	std::vector<Link> links;
 	uint32_t turns = 0;
@@ -337,9 +337,9 @@ PV_TEST_TWO_CPUS("budget.offline",
 	REQUIRE_EQ(sched_getaffinity(0, sizeof(all), &all), 0);
 	stay_on(0);
 	while (links.size() < readers)
-		links.push_back(connect(inside.env, spec));
+		links.push_back(connect(loopback.env, spec));
 	do {
-		read_while_it_goes(inside.env, links,
+		read_while_it_goes(loopback.env, links,
 				   make_wr(Op::read, at_a, long_message, at_b),
 				   reads);
 	} while (loop_of("offline").used_up == before.used_up &&

@@ -345,7 +345,7 @@ PV_TEST_LOCAL("direct.loss",
 	      "again as it was, while others are filled")
 {
 	DirectWriting w(env, {.mtu = 2048, .timeout = 10});
-	/* A queue would lose both packets of a train, or none. */
+	/* A queue would lose both packets of a super-packet, or none. */
 	Parameter by_packet("deferred_icrc", "N");
 	Moved again(env.a, "tx_retransmits"), gaps(env.b, "out_of_sequence");
 	uint64_t seeds[32];

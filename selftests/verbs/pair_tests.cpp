@@ -223,8 +223,8 @@ PV_TEST_LOCAL("pair.far_psns",
 			    link.b.qp.number, " '");
 
 		must_post(link.b, RecvWr{});
-		must_send(env, link.a, make_wr(Op::send, {}, 0), "near");
-		wait_recv(env, link.b, "near");
+		must_send(env, link.a, make_wr(Op::send, {}, 0), "same host");
+		wait_recv(env, link.b, "same host");
 		REQUIRE(system(finding.c_str()) != 0, "none yet");
 		/* The same peer begins anew, somewhere else. */
 		link.a.psn ^= 0x400000;

@@ -40,7 +40,7 @@ public:
 
 	/*
 	 * Packets that others have sent between the post of the last request of queue pair
-	 * @qpn of @adapter and its ACK; trains count for what they carry.
+	 * @qpn of @adapter and its ACK; super-packets count for what they carry.
 	 */
 	uint64_t others(const std::string &adapter, uint32_t qpn, uint32_t mtu)
 	{
@@ -135,7 +135,7 @@ PV_TEST_LOCAL("share.ping",
 	Policy quantum(env.a, "quantum", "32");
 	Policy weights(env.a, "weights", "1:1 2:1 3:1");
 
-	must_be_near(env, cwnd + 32, "without turns");
+	must_be_near(env, cwnd + 32, "without DRR");
 	weights.set("1:1 2:4");
-	must_be_near(env, cwnd + 4 * 32, "with turns");
+	must_be_near(env, cwnd + 4 * 32, "with DRR");
 }

@@ -65,11 +65,11 @@ PV_TEST_LOCAL(
 	REQUIRE_EQ(expired.by(), 2u, "attempts");
 }
 
-PV_TEST_LOCAL("put_off.sealed",
+PV_TEST_LOCAL("put_off.with_icrc",
 	      "packets with an ICRC that wait for five seconds: the peer, which "
 	      "takes such packets for four after the last one, takes them")
 {
-	Parameter sealed("deferred_icrc", "N");
+	Parameter icrc("deferred_icrc", "N");
 	Link link = connect(env, {.timeout = 16, .retry_count = 1});
 	const uint64_t seed = env.seed();
 	Place from = {must_reg(env.a, {64}, seed), 0},

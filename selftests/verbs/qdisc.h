@@ -19,7 +19,7 @@ namespace pv {
  */
 constexpr const char *no_room = "pfifo limit 0", *room = "pfifo limit 1000";
 
-/* So slow that a test can act while a message of megabytes is on its way; takes trains whole. */
+/* So slow that a test can act while a message of megabytes is on its way; takes super-packets whole. */
 constexpr const char *narrow = "tbf rate 1gbit burst 200000 limit 20000000";
 
 /* All that is sent is lost. */

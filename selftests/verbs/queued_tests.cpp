@@ -178,7 +178,7 @@ bool write_and_take_back(Env &env, const Wait &wait, TakenBack how)
 	   in = must_reg(env.b, {queued_size}, background);
 	SendWr write = make_wr(Op::write, {out, 0}, queued_size, {in, 0});
 
-	/* The peer is near from its first answer on. */
+	/* The peer is known to be on the same host from its first answer on. */
 	exchange(env, link.a, link.b, Op::write, {out, 0}, {in, 0}, 64);
 	env.b.fill(in.id, 0, queued_size, background, 0);
 	Qdisc delay(env.a, str("netem limit 1000 delay ", wait.ms, "ms"));
@@ -187,7 +187,7 @@ bool write_and_take_back(Env &env, const Wait &wait, TakenBack how)
 		withdrawn(env.b, "rx_icrc_encapsulated");
 	must_post(link.a, write);
 	REQUIRE(eventually(env, [&] { return super_packets() > before; }),
-		"no train");
+		"no super-packet");
 	if (how == TakenBack::by_flush) {
 		to_state(link.a, IBV_QPS_ERR);
 		check_wc(wait_send(env, link.a, "write"), write.id,
@@ -201,7 +201,7 @@ bool write_and_take_back(Env &env, const Wait &wait, TakenBack how)
 
 	REQUIRE(eventually(env, [&] { return came.by() > 0; }), "lost");
 	REQUIRE_EQ(withdrawn.by(), super_packets() - before,
-		   "trains that were withdrawn");
+		   "super-packets that were withdrawn");
 	must_match(env.b, in, 0, queued_size, background, 0, "the memory");
 	return true;
 }
@@ -235,9 +235,10 @@ PV_TEST_LOCAL("queued.many",
 		[&](const Wait &wait) { return read_many(env, wait); });
 }
 
-PV_TEST_LOCAL("queued.flushed",
-	      "trains that wait when their request is flushed are not taken, "
-	      "with what is in its memory later or before")
+PV_TEST_LOCAL(
+	"queued.flushed",
+	"super-packets that wait when their request is flushed are not taken, "
+	"with what is in its memory later or before")
 {
 	env.expect_async();
 	with_longer_waits([&](const Wait &wait) {
@@ -267,7 +268,7 @@ PV_TEST_LOCAL("queued.not_taken",
 	      "the same without copy_reads: they are not taken with what is in "
 	      "its memory later")
 {
-	Parameter attach("copy_reads", "N"), sealed("deferred_icrc", "N");
+	Parameter attach("copy_reads", "N"), icrc("deferred_icrc", "N");
 
 	read_from_queue(env, false);
 }

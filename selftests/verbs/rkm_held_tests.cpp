@@ -271,7 +271,7 @@ PV_TEST_LOCAL("rkm.read_in_the_middle",
 	      "unbinding, early, halfway and late: it is refused, and not a "
 	      "byte that was in memory later has left")
 {
-	/* A queue that has no room for a train drops parts of it. */
+	/* A queue that has no room for a super-packet drops parts of it. */
 	Parameter by_packet("deferred_icrc", "N");
 	env.expect_async();
 	for (By by : {By::local_inv, By::send_inv, By::unbind})

@@ -218,8 +218,8 @@ PV_TEST("sgl.same_bytes_twice",
 }
 
 PV_TEST_LOCAL(
-	"sgl.train",
-	"a page for each entry: those of one key are a train, those of two keys "
+	"sgl.super_packet",
+	"a page for each entry: those of one key are a super-packet, those of two keys "
 	"another one that is copied, and both arrive")
 {
 	constexpr uint32_t pages = 12;
@@ -229,7 +229,7 @@ PV_TEST_LOCAL(
 	   other = must_reg(env.a, {pages * page}, seed),
 	   in = must_reg(env.b, {pages * page});
 
-	/* The peer is near from its first answer on. */
+	/* The peer is known to be on the same host from its first answer on. */
 	exchange(env, link.a, link.b, Op::write, {one, 0}, {in, 0}, 64);
 	env.a.fill(one.id, 0, one.length, seed, 0);
 	for (bool mixed : {false, true}) {
@@ -243,7 +243,7 @@ PV_TEST_LOCAL(
 					   uint32_t(page), 0});
 		env.b.fill(in.id, 0, in.length, background, 0);
 		must_send(env, link.a, wr, "write");
-		REQUIRE(super_packets() > before, "no train");
+		REQUIRE(super_packets() > before, "no super-packet");
 		for (uint32_t i = 0; i < pages; i++)
 			must_match(env.b, in, int64_t(page * i), page, seed,
 				   page * (pages - 1 - i), "page");

@@ -112,7 +112,7 @@ struct Ends : Pair {
 	/* From one end's memory to the other's. */
 	pavo::RequestFrame
 	request(uint64_t tid, uint32_t length,
-		unsigned flags = pavo::rdma_flag::tell_source) const;
+		unsigned flags = pavo::rdma_flag::notify_source) const;
 
 	/* Asks by window a. Return: what the frame was marked with. */
 	pavo::FrameState ask(bool write, const pavo::RequestFrame &request);
@@ -123,7 +123,7 @@ struct Ends : Pair {
 	uint32_t rcxt_b = 0;
 };
 
-/* The next that ended, as this window is told; tid 0: nothing has. */
+/* The next notification of an end to this window; tid 0: there is none. */
 pavo::DoneFrame ended(pavo::Window &window);
 
 /* Nothing has come. */

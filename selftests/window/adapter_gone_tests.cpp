@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * adapter_gone_tests.cpp - the adapter of a window is taken away: a process that asks is told
+ * adapter_gone_tests.cpp - the adapter of a window is taken away: a process that asks gets an error
  * so (EIO), in both languages, and all can be closed. On an adapter of the second wire.
  */
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 #include <pavo/pavo_window.h>
 
 #include "both.h"
-#include "lane.h"
+#include "second_wire.h"
 
 using namespace windows;
 
@@ -58,9 +58,9 @@ struct AdapterGone : testing::Test {
 	static void take_away() { wire("delete wc0"); }
 };
 
-TEST_F(AdapterGone, IsToldByWindowsAndJobs)
+TEST_F(AdapterGone, IsReportedByWindowsAndJobs)
 {
-	LaneEnd end("wc0", node_a), other("wd0", node_b);
+	PathEnd end("wc0", node_a), other("wd0", node_b);
 	world::Memory memory(mapped_size);
 	pavo::Mapping mapping =
 		pavo::Mapping::open(end.job, memory.all()).value();
@@ -113,12 +113,12 @@ TEST_F(AdapterGone, IsToldByWindowsAndJobs)
 }
 
 /* A window with something to send hears of it, and operations end. */
-TEST_F(AdapterGone, IsToldByRdma)
+TEST_F(AdapterGone, IsReportedByRdma)
 {
 	if (!world::has_two_cpus())
 		GTEST_SKIP() << "its threads do not meet on one CPU";
 
-	LaneEnd end("wc0", node_a), other("wd0", node_b);
+	PathEnd end("wc0", node_a), other("wd0", node_b);
 	world::Memory memory(mapped_size), there(mapped_size);
 	pavo::Mapping mapping =
 		pavo::Mapping::open(end.job, memory.all()).value();
@@ -162,7 +162,7 @@ TEST_F(AdapterGone, IsToldByRdma)
 	EXPECT_EQ(rdma.send({node_b, other.window->number()}, pattern(1, 10)),
 		  pavo::Unexpected(std::errc::io_error));
 	uint32_t context;
-	EXPECT_EQ(rdma.lend({&context, 1}),
+	EXPECT_EQ(rdma.take_rcxts({&context, 1}),
 		  pavo::Unexpected(std::errc::io_error));
 	EXPECT_EQ(world::refusal([&] {
 			  pavo::Rdma another =
@@ -176,8 +176,8 @@ TEST_F(AdapterGone, IsToldByRdma)
 struct InC {
 	InC()
 	{
-		LaneEnd other("wd0", node_b);
-		LaneEnd here("wc0", node_a);
+		PathEnd other("wd0", node_b);
+		PathEnd here("wc0", node_a);
 		const uint32_t nobodys = 1;
 
 		device = pavo_device_open("wc0");
@@ -214,7 +214,7 @@ struct InC {
 	int peer;
 };
 
-TEST_F(AdapterGone, IsToldInCToo)
+TEST_F(AdapterGone, IsReportedInCToo)
 {
 	InC c;
 	uint64_t pvo = pavo_mapping_pvo(c.mapping);

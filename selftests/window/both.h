@@ -15,15 +15,15 @@ namespace windows {
 
 constexpr size_t memory_size = 4 << 20;
 
-/* Makes @there, which lends @contexts, a peer of @here. */
+/* Makes @there, which takes @contexts for it, a peer of @here. */
 inline pavo::Rdma::Peer introduce(pavo::Rdma &here, pavo::Rdma &there,
 				  uint16_t node, uint32_t window,
 				  size_t contexts)
 {
-	std::vector<uint32_t> lent(contexts);
+	std::vector<uint32_t> taken(contexts);
 
-	must(there.lend(lent));
-	return must(here.add({{node, window}, lent}));
+	must(there.take_rcxts(taken));
+	return must(here.add({{node, window}, taken}));
 }
 
 /* Both ends of a pair with memory, and what has come to each. */
@@ -80,7 +80,7 @@ struct Both : Pair {
 	pavo::Rdma::Peer a_of_b;
 	std::map<uint32_t, int> arrived_a;
 	std::map<uint32_t, int> arrived_b;
-	/* Of what an end was told, by its tag. */
+	/* Notifications of an end, by tag. */
 	std::map<uint32_t, uint32_t> lengths;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * c_api_test.c - pavo.h, by a program in C: two adapters, a window on each; a message, bytes
- * there and back, what is refused, a peer that does not answer, several lanes. Prints TAP.
+ * there and back, what is refused, a peer that does not answer, several paths. Prints TAP.
  * usage: pavo-c-api ADAPTER GID-INDEX ADAPTER GID-INDEX
  */
 #include <errno.h>
@@ -44,7 +44,7 @@ static void on_arrival(void *context, uint16_t node, uint32_t window,
 	(void)window;
 	end->arrivals++;
 	end->tag = tag;
-	end->told = bytes;
+	end->notified = bytes;
 }
 
 static void on_striped_arrival(void *context, uint32_t tag, uint64_t bytes)
@@ -53,7 +53,7 @@ static void on_striped_arrival(void *context, uint32_t tag, uint64_t bytes)
 
 	end->arrivals++;
 	end->tag = tag;
-	end->told = bytes;
+	end->notified = bytes;
 }
 
 static void on_done(void *context, int error)
@@ -72,7 +72,8 @@ static void open_end(struct end *end, const char *adapter, const char *index,
 	end->rdma =
 		pavo_rdma_open(end->window, NULL, on_message, on_arrival, end);
 	must(end->rdma != NULL, "pavo_rdma_open");
-	must(!pavo_rdma_lend(end->rdma, end->lent, CONTEXTS), "pavo_rdma_lend");
+	must(!pavo_rdma_take_rcxts(end->rdma, end->taken, CONTEXTS),
+	     "pavo_rdma_take_rcxts");
 }
 
 static void close_end(struct end *end)
@@ -94,7 +95,7 @@ static void introduce(struct end *end, uint16_t node, const struct end *other)
 	     "pavo_window_add_routes");
 	end->peer = pavo_rdma_add(end->rdma, node,
 				  pavo_window_number(other->window),
-				  other->lent, CONTEXTS);
+				  other->taken, CONTEXTS);
 	must(end->peer >= 0, "pavo_rdma_add");
 }
 
@@ -118,17 +119,18 @@ static void there_and_back(struct end *a, struct end *b)
 		.remote_pvo = pavo_mapping_pvo(b->mapping),
 		.bytes = SIZE,
 		.tag = 77,
-		.tell = 1,
+		.notify = 1,
 	};
 
 	pattern_fill(a->memory, SIZE, 1, 0);
 	must(!pavo_rdma_put(a->rdma, a->peer, &move, on_done, a), "put");
 	check(until(a, b, &a->ends, 1) && !a->error, "a put ends well");
-	check(until(a, b, &b->arrivals, 1) && b->tag == 77 && b->told == SIZE,
+	check(until(a, b, &b->arrivals, 1) && b->tag == 77 &&
+		      b->notified == SIZE,
 	      "and the other end hears of all of it, once");
 	check(pattern_verify(b->memory, SIZE, 1, 0) < 0, "every byte is there");
 	pattern_fill(b->memory, SIZE, 2, 0);
-	move.tell = 0;
+	move.notify = 0;
 	must(!pavo_rdma_get(a->rdma, a->peer, &move, on_done, a), "get");
 	check(until(a, b, &a->ends, 2) && !a->error, "a get ends well");
 	check(pattern_verify(a->memory, SIZE, 2, 0) < 0, "every byte is here");
@@ -295,19 +297,19 @@ static void asked_for(struct end *a, struct end *b)
 	struct pavo_rdma *rdma = open_hasty(window, b);
 	unsigned int before = a->ends;
 	time_t end = time(NULL) + 60;
-	uint32_t lent;
+	uint32_t taken;
 	int peer;
 
-	pavo_rdma_on_asked(b->rdma, who_asks, &asked);
+	pavo_rdma_on_read_request(b->rdma, who_asks, &asked);
 	must(!pavo_rdma_get(a->rdma, a->peer, &move, on_done, a), "get");
 	check(until(a, b, &a->ends, before + 1) && !a->error &&
 		      asked.calls > 1 && !asked.wrong,
-	      "who makes data is told who asks, and for what");
+	      "the callback gets the peer and its request");
 	check(pattern_verify(a->memory, SIZE, asked.seed, 0) < 0,
-	      "and by what it was told to be");
+	      "and the data is what its context says");
 
-	must(!pavo_rdma_lend(b->rdma, &lent, 1), "pavo_rdma_lend");
-	peer = pavo_rdma_add(rdma, 1, pavo_window_number(b->window), &lent, 1);
+	must(!pavo_rdma_take_rcxts(b->rdma, &taken, 1), "pavo_rdma_take_rcxts");
+	peer = pavo_rdma_add(rdma, 1, pavo_window_number(b->window), &taken, 1);
 	must(peer >= 0, "pavo_rdma_add");
 	asked.window = pavo_window_number(window);
 	move.tag = REFUSED;
@@ -343,7 +345,7 @@ static void refusals(struct end *a, struct end *b)
 		      pavo_rdma_get(a->rdma, -1, &move, on_done, a) == -EINVAL,
 	      "no such peer");
 	check(pavo_rdma_add(a->rdma, 1, 1, NULL, 0) == -EINVAL,
-	      "a peer that lends nothing");
+	      "a peer without contexts");
 	must(!pavo_rdma_put(a->rdma, a->peer, &move, on_done, a), "put");
 	check(until(a, b, &a->ends, 5) && a->error == -EFAULT,
 	      "memory of the other end that is none");
@@ -385,7 +387,7 @@ static void events(struct end *a, struct end *b)
 		check(poll(&file, 1, 60000) == 1 &&
 			      pavo_handler_take(two) == 1 &&
 			      !pavo_handler_take(two),
-		      "who is ready is told of a message");
+		      "a ready handler is notified of a message");
 		check(until(a, b, &b->messages, before + 1) &&
 			      !pavo_handler_take(one),
 		      "who is not is not");
@@ -439,12 +441,12 @@ static void nobody_there(struct end *a, struct end *b)
 	pavo_window_close(window);
 }
 
-static void open_lanes(struct end *end, uint16_t node, uint16_t other,
-		       const uint8_t *gid, uint32_t (*lent)[CONTEXTS])
+static void open_paths(struct end *end, uint16_t node, uint16_t other,
+		       const uint8_t *gid, uint32_t (*taken)[CONTEXTS])
 {
 	const struct pavo_striped_options options = {
 		.chunk = 10000,
-		.lane = {.attempts = 10},
+		.path = {.attempts = 10},
 		.timeout = 5000,
 	};
 	int i;
@@ -452,39 +454,39 @@ static void open_lanes(struct end *end, uint16_t node, uint16_t other,
 	end->striped = pavo_striped_open(&options, on_striped_arrival, end);
 	must(end->striped != NULL, "pavo_striped_open");
 	check(pavo_striped_add(end->striped, end->window, NULL, 0) == -EINVAL,
-	      "a lane that lends nothing");
-	for (i = 0; i < LANES; i++) {
-		end->lanes[i] = open_window(end, node);
-		must(!pavo_window_set_node(end->lanes[i], other, gid),
+	      "a path without contexts");
+	for (i = 0; i < PATHS; i++) {
+		end->paths[i] = open_window(end, node);
+		must(!pavo_window_set_node(end->paths[i], other, gid),
 		     "set_node");
-		must(pavo_striped_add(end->striped, end->lanes[i], lent[i],
+		must(pavo_striped_add(end->striped, end->paths[i], taken[i],
 				      CONTEXTS) == i,
 		     "pavo_striped_add");
 	}
 }
 
-static void connect_lanes(struct end *end, uint16_t node,
-			  const struct end *other, uint32_t (*lent)[CONTEXTS])
+static void connect_paths(struct end *end, uint16_t node,
+			  const struct end *other, uint32_t (*taken)[CONTEXTS])
 {
 	int i;
 
-	for (i = 0; i < LANES; i++)
+	for (i = 0; i < PATHS; i++)
 		must(!pavo_striped_connect(end->striped, i, node,
-					   pavo_window_number(other->lanes[i]),
-					   lent[i], CONTEXTS),
+					   pavo_window_number(other->paths[i]),
+					   taken[i], CONTEXTS),
 		     "pavo_striped_connect");
-	check(pavo_striped_connect(end->striped, LANES, node, 1, lent[0],
+	check(pavo_striped_connect(end->striped, PATHS, node, 1, taken[0],
 				   CONTEXTS) == -EINVAL,
-	      "no such lane");
+	      "no such path");
 }
 
-static void close_lanes(struct end *end)
+static void close_paths(struct end *end)
 {
 	int i;
 
 	pavo_striped_close(end->striped);
-	for (i = 0; i < LANES; i++)
-		pavo_window_close(end->lanes[i]);
+	for (i = 0; i < PATHS; i++)
+		pavo_window_close(end->paths[i]);
 }
 
 static int until_striped(struct end *a, struct end *b, unsigned int wanted)
@@ -499,59 +501,59 @@ static int until_striped(struct end *a, struct end *b, unsigned int wanted)
 	       !pavo_striped_pending(a->striped);
 }
 
-static void check_lanes(const struct end *a)
+static void check_paths(const struct end *a)
 {
-	struct pavo_striped_lane lane;
+	struct pavo_striped_path path;
 	uint64_t bytes = 0;
 	int i, living = 0;
 
-	check(pavo_striped_lanes(a->striped) == LANES, "so many lanes");
-	for (i = 0; i < LANES; i++) {
-		must(!pavo_striped_lane_of(a->striped, i, &lane), "lane_of");
-		living += lane.alive && !lane.error && lane.chunks > 0;
-		bytes += lane.bytes;
+	check(pavo_striped_paths(a->striped) == PATHS, "so many paths");
+	for (i = 0; i < PATHS; i++) {
+		must(!pavo_striped_path_of(a->striped, i, &path), "path_of");
+		living += path.alive && !path.error && path.chunks > 0;
+		bytes += path.bytes;
 	}
-	check(living == LANES && bytes == 2 * SIZE, "each had its part");
-	check(pavo_striped_lane_of(a->striped, LANES, &lane) == -EINVAL &&
-		      pavo_striped_lane_of(a->striped, -1, &lane) == -EINVAL,
+	check(living == PATHS && bytes == 2 * SIZE, "each had its part");
+	check(pavo_striped_path_of(a->striped, PATHS, &path) == -EINVAL &&
+		      pavo_striped_path_of(a->striped, -1, &path) == -EINVAL,
 	      "and there are no others");
 }
 
-/* One message by two lanes, there and back. */
-static void by_lanes(struct end *a, struct end *b)
+/* One message by two paths, there and back. */
+static void by_paths(struct end *a, struct end *b)
 {
-	uint32_t lent_a[LANES][CONTEXTS], lent_b[LANES][CONTEXTS];
+	uint32_t taken_a[PATHS][CONTEXTS], taken_b[PATHS][CONTEXTS];
 	struct pavo_striped_move move = {
 		.local_pvo = pavo_mapping_pvo(a->mapping),
 		.remote_pvo = pavo_mapping_pvo(b->mapping),
 		.bytes = SIZE,
 		.tag = 78,
-		.tell = 1,
+		.notify = 1,
 	};
 	unsigned int ended = a->ends, arrived = b->arrivals;
 	int64_t differs;
 
-	open_lanes(a, 0, 1, b->gid, lent_a);
-	open_lanes(b, 1, 0, a->gid, lent_b);
-	connect_lanes(a, 1, b, lent_b);
-	connect_lanes(b, 0, a, lent_a);
-	check(pavo_striped_due(a->striped) == -1, "nothing is due on lanes");
+	open_paths(a, 0, 1, b->gid, taken_a);
+	open_paths(b, 1, 0, a->gid, taken_b);
+	connect_paths(a, 1, b, taken_b);
+	connect_paths(b, 0, a, taken_a);
+	check(pavo_striped_due(a->striped) == -1, "nothing is due on paths");
 	pattern_fill(a->memory, SIZE, 4, 0);
 	must(!pavo_striped_put(a->striped, &move, on_done, a), "put");
 	check(pavo_striped_due(a->striped) >= 0, "now something is");
 	check(until_striped(a, b, ended + 1) && b->arrivals == arrived + 1 &&
-		      b->tag == 78 && b->told == SIZE,
-	      "a put by several lanes");
+		      b->tag == 78 && b->notified == SIZE,
+	      "a put by several paths");
 	differs = pattern_verify(b->memory, SIZE, 4, 0);
 	pattern_fill(b->memory, SIZE, 5, 0);
-	move.tell = 0;
+	move.notify = 0;
 	must(!pavo_striped_get(a->striped, &move, on_done, a), "get");
-	check(until_striped(a, b, ended + 2), "a get by several lanes");
+	check(until_striped(a, b, ended + 2), "a get by several paths");
 	check(differs < 0 && pattern_verify(a->memory, SIZE, 5, 0) < 0,
 	      "every byte went both ways");
-	check_lanes(a);
-	close_lanes(a);
-	close_lanes(b);
+	check_paths(a);
+	close_paths(a);
+	close_paths(b);
 }
 
 /* The last test: b takes no part any more. */
@@ -559,7 +561,7 @@ static void ends(struct end *a, struct end *b)
 {
 	unsigned int before = b->messages;
 	time_t end = time(NULL) + 60;
-	uint32_t lent;
+	uint32_t taken;
 
 	check(pavo_window_snapshot(b->window) == -EINVAL,
 	      "what is not disabled has no snapshot");
@@ -568,7 +570,7 @@ static void ends(struct end *a, struct end *b)
 		;
 	check(!pavo_window_snapshot(b->window),
 	      /* lint-words: a name */ "and nobody is at it then");
-	check(pavo_rdma_lend(b->rdma, &lent, 1) == -ESHUTDOWN,
+	check(pavo_rdma_take_rcxts(b->rdma, &taken, 1) == -ESHUTDOWN,
 	      "it gets no contexts");
 	say_hello(a, b);
 	pavo_rdma_progress(b->rdma);
@@ -604,7 +606,7 @@ int main(int argc, char **argv)
 	nobody_there(&a, &b);
 	asked_for(&a, &b);
 	test_jobs(&a);
-	by_lanes(&a, &b);
+	by_paths(&a, &b);
 	test_windows(&a, &b);
 	ends(&a, &b);
 	close_end(&a);

@@ -10,7 +10,7 @@
 
 #include "../common/pattern.h"
 
-enum { SIZE = 300000, CONTEXTS = 3, LANES = 2 };
+enum { SIZE = 300000, CONTEXTS = 3, PATHS = 2 };
 
 struct end {
 	struct pavo_device *device;
@@ -21,15 +21,15 @@ struct end {
 	unsigned char *memory;
 	uint16_t gid_index;
 	uint8_t gid[16];
-	uint32_t lent[CONTEXTS];
+	uint32_t taken[CONTEXTS];
 	int peer;
 	struct pavo_striped *striped;
-	struct pavo_window *lanes[LANES];
+	struct pavo_window *paths[PATHS];
 	/* The results of the calls. */
 	unsigned int messages, arrivals, ends, failed;
 	size_t taken;
 	uint32_t tag;
-	uint64_t told;
+	uint64_t notified;
 	int error;
 };
 

@@ -198,7 +198,7 @@ static void write_there(struct pair *pair, uint32_t here, uint32_t there)
 		      pair->done.tid == 1 && pair->done.tag == TAG &&
 		      pair->done.length == LENGTH && !pair->done.status &&
 		      pair->done.target == 1,
-	      "and its target is told of all of it");
+	      "and its target is notified of all of it");
 	for (i = LENGTH; i < SIZE; i++)
 		wrong += in[i] != 0xa5;
 	check(pattern_verify(in, LENGTH, 7, 0) < 0 && !wrong,
@@ -226,7 +226,7 @@ static void pieces(struct pair *pair, uint32_t here, uint32_t there)
 
 	pattern_fill(bytes, sizeof(bytes), 8, 0);
 	check(pavo_window_prepare_piece(pair->from, 1, to, &piece, bytes,
-					pavo_window_piece_room(pair->from) +
+					pavo_window_max_piece(pair->from) +
 						1) == -EMSGSIZE,
 	      "a piece that is too long");
 	for (i = 0; i < 2; i++) {

@@ -106,7 +106,7 @@ private:
 	}
 };
 
-/* The mark of the adapter on a frame, of which another thread may be told. */
+/* The mark of the adapter on a frame, which another thread may read. */
 uint32_t marked(const pavo_frame_hdr *frame)
 {
 	return __atomic_load_n(&frame->state, __ATOMIC_ACQUIRE);

@@ -92,7 +92,7 @@ TEST(CancelAtTheTarget, LeavesAnotherAttemptToBeginAnew)
 	scene.places(scene.packet(0, 100));
 	must(scene.b.cancel({&scene.forged_b, 1}));
 	scene.clear();
-	/* It is not told before all three have come, the first once more. */
+	/* It is not notified before all three have come, the first once more. */
 	scene.places(scene.packet(1, 101, 1));
 	scene.places(scene.packet(2, 101, 1));
 	EXPECT_TRUE(quiet(scene.b));

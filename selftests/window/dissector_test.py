@@ -27,7 +27,7 @@ JOB_ID, JOB_KEY = 0x1000, 0x5ec2e7
 LENGTHS = (0, 1, 2, 3, 48, 49, 1420)
 FIELDS = ("pavo.type", "pavo.key", "pavo.node", "pavo.kind", "pavo.length",
           "pavo.payload")
-FLAGS = {"tell_source": 1, "tell_target": 2, "to_fifo": 4, "from_fifo": 8}
+FLAGS = {"notify_source": 1, "notify_target": 2, "to_fifo": 4, "from_fifo": 8}
 UP_TO_BTH = 14 + 20 + 8
 BTH, WETH, ICRC = 12, 16, 4
 MASK = (1 << 64) - 1
@@ -194,7 +194,7 @@ def rdma_was_recorded():
     want += [{"type": DONE, "tid": tid + 4, "total": 0, "status": 0, "node": 1}]
     want += data_of(tid + 5, 5, there[:5], **more)
     want += [{"type": DONE, "tid": tid + 5, "total": 5, "status": WRONG_REGION}]
-    # The end of what was complete before is told when its first packet comes.
+    # A repeated operation is reported complete when its first packet comes.
     def place(packet):
         return packet.get("tid", 0), packet["type"], packet.get("fragment", 0)
     have, want = sorted(shown(), key=place), sorted(want, key=place)
@@ -229,8 +229,8 @@ def kinds_and_results_have_names():
     for words in ("Type: Data (0xc1)", "Type: Read (0xc2)", "Type: Done (0xc3)",
                   "Status: all has arrived (0)",
                   "Status: not, or no more, of that region (4)",
-                  "Kind of message: of a program (0)", "= The source is told: True",
-                  "= The target is told: False"):
+                  "Kind of message: of a program (0)", "= Notify the source: True",
+                  "= Notify the target: False"):
         assert words in text, words
 
 
@@ -248,7 +248,7 @@ def made_up(packets, *options):
         return dissect(file.name, *options)
 
 
-def told_of(packets, what):
+def reported(packets, what):
     """Whether the filter takes each packet. One call for all: most of it is tshark's start."""
     taken = {int(line) for line in made_up(packets, "-Y", what, "-T", "fields", "-e",
                                            "frame.number").splitlines()}
@@ -263,7 +263,7 @@ def message_of(kind, payload):
     return packet + payload + bytes(-len(payload) & 3) + bytes(ICRC)
 
 
-def said(messages, *fields):
+def fields_of(messages, *fields):
     """Of messages, (kind, payload) each: their fields, as numbers."""
     options = ["-T", "fields"]
     for field in fields:
@@ -273,19 +273,19 @@ def said(messages, *fields):
             for line in text.splitlines()]
 
 
-def words_of_the_library_are_shown():
-    """What libraries say to each other after a recovery, and over lanes."""
-    word = struct.pack(">B3xIIQ", 2, 0x12345678, 0x9abcdef0, 1 << 40)
-    names = ("kind", "word", "word.rcxt", "word.now", "word.ended")
+def control_messages_are_shown():
+    """Control messages between libraries: after a recovery, and of striping."""
+    control = struct.pack(">B3xIIQ", 2, 0x12345678, 0x9abcdef0, 1 << 40)
+    names = ("kind", "control", "control.rcxt", "control.now", "control.ended")
     # Of another length it is none, nor is a program's.
-    none = (1, word[:-1]), (1, word + b"0"), (0, word), (2, word), (77, word)
-    have = said([(1, word), *none], *names)
+    none = (1, control[:-1]), (1, control + b"0"), (0, control), (2, control), (77, control)
+    have = fields_of([(1, control), *none], *names)
     want = [[1, 2, 0x12345678, 0x9abcdef0, 1 << 40]]
     want += [[kind, None, None, None, None] for kind, _ in none]
     assert have == want, f"{have} instead of {want}"
-    word = struct.pack(">BxHIQQQI", 3, 0x102, 0x3040506, 7, 5, 1 << 33, 0xabc)
-    have, = said([(2, word)], "kind", "word", "word.lane", "word.token", "word.number",
-                 "word.oldest", "word.length", "word.tag")
+    control = struct.pack(">BxHIQQQI", 3, 0x102, 0x3040506, 7, 5, 1 << 33, 0xabc)
+    have, = fields_of([(2, control)], "kind", "control", "control.path", "control.token", "control.number",
+                 "control.oldest", "control.length", "control.tag")
     assert have == [2, 3, 0x102, 0x3040506, 7, 5, 1 << 33, 0xabc], have
 
 
@@ -304,7 +304,7 @@ def flags_are_shown_one_by_one():
     assert have == want, have
 
 
-def a_packet_that_ends_early_is_told():
+def a_packet_that_ends_early_is_reported():
     """One that is cut inside its headers is malformed, and nothing breaks."""
     message = next(frames(CAPTURE))
     first = {packet[0]: packet for packet in frames(RDMA)}
@@ -313,7 +313,7 @@ def a_packet_that_ends_early_is_told():
         # There is no pad behind headers only.
         packet = packet[:1] + bytes([packet[1] & ~0x30]) + packet[2:]
         whole = BTH + headers + ICRC
-        have = told_of([packet[:n] for n in range(BTH + 1, whole + 1)], "pavo.short")
+        have = reported([packet[:n] for n in range(BTH + 1, whole + 1)], "pavo.short")
         assert have == [n < whole for n in range(BTH + 1, whole + 1)], (packet[0], have)
 
 
@@ -358,7 +358,7 @@ def extended_atomics_are_shown():
 
 
 def immediate_data_is_shown():
-    """Eight bytes, with and without solicited event; other lengths are told."""
+    """Eight bytes, with and without solicited event; other lengths are reported."""
     packets, want = [], []
     for opcode in 0xe2, 0xe3:
         packets.append(extended(opcode, bytes(range(1, 9))))
@@ -368,7 +368,7 @@ def immediate_data_is_shown():
             want.append({"ext": opcode})
     have = fields_of_extended(*packets)
     assert have == want, f"{have} instead of {want}"
-    have = told_of(packets, "pavo.ext.not_eight")
+    have = reported(packets, "pavo.ext.not_eight")
     assert have == ["ext.immediate" not in fields for fields in want], have
 
 
@@ -406,7 +406,7 @@ def extended_operations_have_names():
         assert words in text, words
 
 
-def extended_packets_of_wrong_length_are_told():
+def extended_packets_of_wrong_length_are_reported():
     """A header that ends early, and bytes behind one."""
     packets, short, surplus = [], [], []
     for opcode, length in (0xe0, 52), (0xe1, 16):
@@ -416,16 +416,16 @@ def extended_packets_of_wrong_length_are_told():
             surplus.append(n > length)
     have = fields_of_extended(*[packet for packet, early in zip(packets, short) if early])
     assert have == [{"ext": packet[0]} for packet, early in zip(packets, short) if early], have
-    assert told_of(packets, "pavo.short") == short
-    assert told_of(packets, "pavo.surplus") == surplus
+    assert reported(packets, "pavo.short") == short
+    assert reported(packets, "pavo.surplus") == surplus
 
 
 TESTS = (messages_are_shown, the_checksum_is_right, every_field_of_rdma_is_shown,
          rdma_was_recorded, kinds_and_results_have_names, flags_are_shown_one_by_one,
-         words_of_the_library_are_shown, a_packet_that_ends_early_is_told,
+         control_messages_are_shown, a_packet_that_ends_early_is_reported,
          extended_atomics_are_shown, immediate_data_is_shown,
          extended_operations_of_xrc_name_a_queue, extended_operations_have_names,
-         extended_packets_of_wrong_length_are_told)
+         extended_packets_of_wrong_length_are_reported)
 
 if not shutil.which("tshark"):
     print("1..0 # SKIP tshark is not installed")

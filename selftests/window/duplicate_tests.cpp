@@ -74,7 +74,7 @@ TEST(Again, AnEndForWhichTheFifoHadNoRoom)
 	Scene scene;
 	Frame frame = scene.forged();
 	uint32_t messages = 0;
-	pavo::DoneFrame told{};
+	pavo::DoneFrame notified{};
 
 	ASSERT_EQ(scene.b.lmt().value().recv_frames, slots);
 	Moved frames(scene.device_b, "rx_frames");
@@ -95,31 +95,31 @@ TEST(Again, AnEndForWhichTheFifoHadNoRoom)
 	EXPECT_EQ(done.by(), 0u);
 	auto take = [&](const Message &message) {
 		if (message.type == pavo::FrameType::rdma_done)
-			told = message.done();
+			notified = message.done();
 		else
 			messages++;
 	};
 	scene.b.receive(take);
 	EXPECT_EQ(messages, slots);
-	EXPECT_EQ(told.tid, 0u);
+	EXPECT_EQ(notified.tid, 0u);
 	scene.send(frame);
 	ASSERT_TRUE(eventually([&] {
 		scene.b.receive(take);
-		return told.tid;
+		return notified.tid;
 	}));
-	EXPECT_EQ(told.tid, scene.tid);
-	EXPECT_EQ(told.length, half_bytes);
+	EXPECT_EQ(notified.tid, scene.tid);
+	EXPECT_EQ(notified.length, half_bytes);
 	EXPECT_EQ(again.by(), 2u);
 	EXPECT_EQ(done.by(), 1u);
 	EXPECT_TRUE(scene.there.holds(9)) << "placed again";
 	EXPECT_TRUE(scene.honest());
 }
 
-/* A peer that asks again for what it has read is told so, and no byte is sent. */
+/* A peer that asks again for what it has read gets that answer, and no byte is sent. */
 TEST(Again, AReadThatIsComplete)
 {
 	Ends ends;
-	auto request = ends.request(10, 5000, pavo::rdma_flag::tell_target);
+	auto request = ends.request(10, 5000, pavo::rdma_flag::notify_target);
 
 	ASSERT_EQ(ends.ask(false, request), pavo::FrameState::sent);
 	ASSERT_EQ(ended(ends.a).tid, 10u);
@@ -161,13 +161,13 @@ TEST(Forged, PacketsOfAnotherPartition)
 }
 
 /* Once: the source of a read that did not hear of its end, when the reader asks again. */
-TEST(Again, TheSourceOfAReadThatWasNotTold)
+TEST(Again, TheSourceOfAReadThatWasNotNotified)
 {
 	Ends ends;
 	uint32_t slots = ends.b.lmt().value().recv_frames;
 	auto request = ends.request(10, 5000,
-				    pavo::rdma_flag::tell_source |
-					    pavo::rdma_flag::tell_target);
+				    pavo::rdma_flag::notify_source |
+					    pavo::rdma_flag::notify_target);
 	Moved frames(ends.device_b, "rx_frames"),
 		full(ends.device_b, "rx_drop_fifo_full"),
 		late(ends.device_b, "rx_drop_tid"),
@@ -200,7 +200,7 @@ TEST(Again, TheSourceOfAReadThatWasNotTold)
 		EXPECT_TRUE(
 			eventually([&] { return late.by() == attempt - 1u; }));
 	}
-	EXPECT_TRUE(quiet(ends.b)) << "told twice";
+	EXPECT_TRUE(quiet(ends.b)) << "notified twice";
 	EXPECT_EQ(sent.by(), packets) << "read again";
 }
 

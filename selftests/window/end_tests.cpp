@@ -20,7 +20,7 @@
 
 #include <pavo/handler.hpp>
 
-#include "lane.h"
+#include "second_wire.h"
 #include "shared_window.hpp"
 
 using namespace windows;
@@ -204,7 +204,7 @@ TEST_F(End, ByClosingWakesAll)
 }
 
 /* Handlers that were not ready, too, and later ones; each as often as it asks. */
-TEST_F(End, IsToldToThoseThatComeLate)
+TEST_F(End, IsReportedToLateWaiters)
 {
 	for (bool dead : {true, false}) {
 		auto own = another(pair);
@@ -254,11 +254,11 @@ TEST_F(End, TakesCommandsThatChangeNothing)
  * An end of the second wire: a window whose owner sleeps, and another that sends messages
  * and writes to the other end's as fast as it can, until its adapter is gone.
  */
-struct Side : LaneEnd {
+struct Side : PathEnd {
 	static constexpr uint32_t length = 100'000;
 
 	Side(const char *name, uint16_t node)
-		: LaneEnd(name, node), sleepers(*window), memory(length),
+		: PathEnd(name, node), sleepers(*window), memory(length),
 		  mapping(pavo::Mapping::open(job, memory.all()).value())
 	{
 		pavo::WindowOptions options = {.node = node,
@@ -417,7 +417,7 @@ TEST_F(TakenAway, TheInterfaceWakesAll)
 /* Nothing goes by; all that there is of a window is a sleeper, or not even that. */
 TEST_F(TakenAway, AnIdleAdapterWakesAll)
 {
-	LaneEnd c("wc0", node_a), d("wd0", node_b);
+	PathEnd c("wc0", node_a), d("wd0", node_b);
 	Handler never_ready = Handler::open(*c.window).value();
 	std::optional<Sleepers> sleepers(std::in_place, *d.window);
 
@@ -428,7 +428,7 @@ TEST_F(TakenAway, AnIdleAdapterWakesAll)
 	EXPECT_TRUE(eventually([&] {
 		return d.window->lmt() == pavo::Unexpected(std::errc::io_error);
 	}));
-	/* No waiter is told twice, and nothing has to be undone. */
+	/* No waiter is notified twice, and nothing has to be undone. */
 	EXPECT_EQ(c.window->disable(), pavo::Unexpected(std::errc::io_error));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * event_tests.cpp - handlers that are told of a window's events, and when
+ * event_tests.cpp - handlers that are notified of a window's events, and when
  * (sources.md#windows-interrupt).
  */
 #include <gtest/gtest.h>
@@ -94,7 +94,7 @@ struct Handlers : testing::Test {
 	int set;
 };
 
-TEST_F(Handlers, EachEventIsOnesInTurn)
+TEST_F(Handlers, EventsGoRoundRobin)
 {
 	for (int n = 0; n < 3; n++)
 		must(add().ready());
@@ -175,7 +175,7 @@ TEST_F(Handlers, WhoGoesLeavesItsEventToOthers)
 	EXPECT_EQ(pair.b.lmt().value().event_kept, 0u);
 }
 
-/* That of the window's beginning is told of all of them. */
+/* That of the window's beginning is notified of all of them. */
 TEST_F(Handlers, TheWindowsOwnEventfdIsAlwaysReady)
 {
 	pavo::WindowOptions options = {
@@ -374,7 +374,7 @@ TEST_F(Handlers, EarlyEventsOfRdma)
 		request.local_pvo = mapping_a.pvo().value;
 		request.remote_pvo = mapping_b.pvo().value;
 		request.length = 50000;
-		request.flags = pavo::rdma_flag::tell_target;
+		request.flags = pavo::rdma_flag::notify_target;
 		must(pair.b.recv_threshold_early(1));
 		must(pair.a.prepare_rdma(pavo::Direction::write,
 					 {node_b, pair.b.number()}, request));
@@ -554,7 +554,8 @@ private:
 
 		do {
 			if (poll(files.data(), files.size(), long_enough) < 1) {
-				ADD_FAILURE() << "no handler is told of more";
+				ADD_FAILURE()
+					<< "no handler is notified of more";
 				end();
 			}
 		} while (!over_ && !handler.take());
@@ -640,7 +641,7 @@ TEST_P(Load, NoMessageIsLeftLying)
 	EXPECT_EQ(crew.taken(), senders * each);
 	EXPECT_EQ(crew.once(), senders * each) << "each once";
 	for (uint32_t n : events)
-		EXPECT_GT(n, 0u) << "all have had their turn";
+		EXPECT_GT(n, 0u) << "all were served";
 }
 
 INSTANTIATE_TEST_SUITE_P(Events, Load, testing::Values(false, true),

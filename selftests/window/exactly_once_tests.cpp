@@ -38,7 +38,7 @@ TEST(Network, PutsAndGetsOfBothSidesOnce)
 		RdmaMove move{.local = here + (write ? from : to),
 			      .remote = there + (write ? to : from),
 			      .length = size,
-			      .tell = n % 3 == 0,
+			      .notify = n % 3 == 0,
 			      .tag = n};
 		auto count = [&ended, n](const pavo::Result<void> &how) {
 			EXPECT_TRUE(how.has_value()) << how.error().message();
@@ -86,7 +86,7 @@ TEST(Network, LongOnesComeInTheEnd)
 		RdmaMove move{.local = both.mapping_a.pvo(),
 			      .remote = both.mapping_b.pvo(),
 			      .length = 1 << 20,
-			      .tell = true,
+			      .notify = true,
 			      .tag = 5};
 		auto count = [&](const pavo::Result<void> &how) {
 			EXPECT_TRUE(how.has_value()) << how.error().message();
@@ -120,7 +120,7 @@ TEST(ExactlyOnce, LongOnesGoInPieces)
 			      {.local = both.mapping_a.pvo() + 1,
 			       .remote = both.mapping_b.pvo() + 2,
 			       .length = memory_size - 2,
-			       .tell = true,
+			       .notify = true,
 			       .tag = 77},
 			      [&](const pavo::Result<void> &how) {
 				      EXPECT_TRUE(how.has_value());

@@ -32,7 +32,7 @@ void replay(Wire &out, const std::vector<Frame> &frames)
 }
 
 /* End a hears that it is done. */
-bool told(Ends &ends, uint64_t tid)
+bool notified(Ends &ends, uint64_t tid)
 {
 	auto done = ended(ends.a);
 
@@ -46,7 +46,7 @@ TEST(Failover, PacketsOfBeforeARecoveryAreDroppedSilently)
 
 	ASSERT_EQ(ends.ask(true, ends.request(1, failover_length)),
 		  pavo::FrameState::sent);
-	ASSERT_TRUE(told(ends, 1));
+	ASSERT_TRUE(notified(ends, 1));
 	auto frames = in.recorded();
 	ASSERT_EQ(frames.size(), (failover_length + 1379) / 1380);
 	ends.there.fill(3);
@@ -76,7 +76,7 @@ TEST(Failover, PacketsOfBeforeARecoveryAreDroppedSilently)
 		  before >> PAVO_RCXT_INDEX_BITS);
 	ASSERT_EQ(ends.ask(true, ends.request(3, failover_length)),
 		  pavo::FrameState::sent);
-	ASSERT_TRUE(told(ends, 3));
+	ASSERT_TRUE(notified(ends, 3));
 	EXPECT_TRUE(ends.there.holds(1));
 }
 
@@ -152,7 +152,7 @@ TEST(Failover, IsOrderedByTheRightWordOfTheAdministratorOnly)
 	EXPECT_EQ(ends.b.lmt().value().rcxts_owned, 1u);
 	ASSERT_EQ(ends.ask(true, ends.request(1, failover_length)),
 		  pavo::FrameState::sent);
-	EXPECT_TRUE(told(ends, 1));
+	EXPECT_TRUE(notified(ends, 1));
 	EXPECT_EQ(order(ends.device_b, "1\n"), 0);
 	EXPECT_EQ(ends.b.lmt().value().recoveries, before + 1);
 	EXPECT_EQ(ends.b.lmt().value().rcxts_owned, 0u);
@@ -192,7 +192,7 @@ struct FailoverLoad {
 		pavo::RdmaMove move{.local = here + place(n),
 				    .remote = there + place(n),
 				    .length = size,
-				    .tell = true,
+				    .notify = true,
 				    .tag = n,
 				    .target = common::end_of(to_fifo(n))};
 		auto over = [this, n](const pavo::Result<void> &how) {
@@ -318,7 +318,7 @@ TEST(Failover, LeavesPacketsBehind)
 
 	ASSERT_EQ(ends.ask(true, ends.request(1, failover_length)),
 		  pavo::FrameState::sent);
-	ASSERT_TRUE(told(ends, 1));
+	ASSERT_TRUE(notified(ends, 1));
 	file << ends.there.pvo() << ' ' << ends.b.number() << '\n';
 	for (const Frame &frame : in.recorded()) {
 		file << frame.size() << '\n';

@@ -86,7 +86,7 @@ TEST(ForgedReads, OfMoreThanThereIsEndAtTheRegion)
 	set_field(frame, AT_TOTAL, 4, 0xffffffff);
 	scene.send(frame);
 	ASSERT_TRUE(eventually([&] { return refused.by() == 1; }));
-	/* And the word of the refusal. */
+	/* And the notification of the refusal. */
 	ASSERT_TRUE(eventually([&] { return nobodys.by() == whole + 1; }));
 	EXPECT_EQ(sent.by(), whole);
 	auto came = at_a.recorded(data);
@@ -104,7 +104,7 @@ TEST(ForgedReads, OfMoreThanThereIsEndAtTheRegion)
 	EXPECT_TRUE(scene.honest());
 }
 
-/* Its job's key opens no other job's window, and no context is lent across. */
+/* Its job's key opens no other job's window, and no context is used across. */
 TEST(ForgedReads, AndEndsForAnotherJob)
 {
 	Scene scene;
@@ -159,8 +159,8 @@ struct Waiting : Scene {
 		asked.local_rcxt = forged_b;
 		asked.remote_rcxt = forged_a + 5;
 		std::swap(asked.local_pvo, asked.remote_pvo);
-		asked.flags = write ? pavo::rdma_flag::tell_source :
-				      pavo::rdma_flag::tell_target;
+		asked.flags = write ? pavo::rdma_flag::notify_source :
+				      pavo::rdma_flag::notify_target;
 		EXPECT_TRUE(b.prepare_rdma(common::direction_of(write),
 					   {node_a, a.number()}, asked)
 				    .has_value());
@@ -261,20 +261,20 @@ TEST(ForgedEnds, TellWhatThisEndKnows)
 	set_field(frame, AT_FRAGMENT, 4, 0xffffffff);
 	set_field(frame, AT_PVO, 8, ~0ull);
 	scene.send(frame);
-	auto told = ended(scene.b);
-	EXPECT_EQ(told.tid, scene.asked.tid);
-	EXPECT_EQ(told.length, scene.asked.length);
-	EXPECT_EQ(told.tag, scene.asked.tag);
-	EXPECT_EQ(told.cookie, scene.asked.cookie);
-	EXPECT_EQ(told.status, pavo::PvoResult::ok);
-	EXPECT_EQ(told.target, 0);
+	auto notified = ended(scene.b);
+	EXPECT_EQ(notified.tid, scene.asked.tid);
+	EXPECT_EQ(notified.length, scene.asked.length);
+	EXPECT_EQ(notified.tag, scene.asked.tag);
+	EXPECT_EQ(notified.cookie, scene.asked.cookie);
+	EXPECT_EQ(notified.status, pavo::PvoResult::ok);
+	EXPECT_EQ(notified.target, 0);
 	for (int n = 0; n < 3; n++)
 		scene.refuses(frame, "rx_drop_tid");
 	EXPECT_TRUE(scene.honest());
 }
 
 /*
- * The requests of a read's later attempts were lost, not its data: the source is told by
+ * The requests of a read's later attempts were lost, not its data: the source is notified by
  * the end of any of them, and of no other operation.
  */
 TEST(ForgedEnds, OfALaterAttemptThanTheSourceHasHeardOf)
@@ -306,13 +306,13 @@ TEST(ForgedEnds, OfALaterAttemptThanTheSourceHasHeardOf)
 	set_field(frame, AT_TID, 8, tid + 3);
 	set_field(frame, AT_ATTEMPTS, 2, 3);
 	scene.send(frame);
-	auto told = ended(scene.b);
-	EXPECT_EQ(told.tid, tid);
-	EXPECT_EQ(told.status, pavo::PvoResult::ok);
-	EXPECT_EQ(told.target, 0);
+	auto notified = ended(scene.b);
+	EXPECT_EQ(notified.tid, tid);
+	EXPECT_EQ(notified.status, pavo::PvoResult::ok);
+	EXPECT_EQ(notified.target, 0);
 	scene.send(frame);
 	EXPECT_TRUE(eventually([&] { return late.by() == others + 1; }))
-		<< "it is told once";
+		<< "it is notified once";
 	EXPECT_TRUE(quiet(scene.b));
 	EXPECT_TRUE(scene.honest());
 }
@@ -327,10 +327,10 @@ TEST(ForgedEnds, OfAReadAreNotBelievedWithoutItsData)
 	EXPECT_TRUE(scene.there.holds(2));
 	frame[AT_STATUS] = PAVO_PVO_JOB;
 	scene.send(frame);
-	auto told = ended(scene.b);
-	EXPECT_EQ(told.tid, scene.asked.tid);
-	EXPECT_EQ(told.status, pavo::PvoResult::job);
-	EXPECT_EQ(told.target, 1);
+	auto notified = ended(scene.b);
+	EXPECT_EQ(notified.tid, scene.asked.tid);
+	EXPECT_EQ(notified.status, pavo::PvoResult::job);
+	EXPECT_EQ(notified.target, 1);
 	scene.refuses(frame, "rx_drop_tid");
 	/* Its data comes too late now. */
 	frame = scene.forged();

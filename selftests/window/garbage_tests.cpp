@@ -107,7 +107,7 @@ public:
 			.local_pvo = here_.pvo(),
 			.remote_pvo = there_.pvo(),
 			.length = garbage_mapped,
-			.flags = pavo::rdma_flag::tell_source};
+			.flags = pavo::rdma_flag::notify_source};
 
 		ASSERT_TRUE(a_.prepare_rdma(pavo::Direction::write,
 					    {node_b, b_.number()}, request)
@@ -189,11 +189,11 @@ struct Villain : testing::Test {
 		must(window->set_node(node_b, pair.address_b.gid));
 		must(window->take_rcxts(mine));
 		next = 0;
-		lend();
+		take_contexts();
 	}
 
 	/* Other contexts there: one with an absurd tid takes nothing any more. */
-	void lend()
+	void take_contexts()
 	{
 		for (uint32_t rcxt : theirs)
 			while (rcxt &&
@@ -402,7 +402,7 @@ TEST_F(Villain, RequestsOfAnyKind)
 			open();
 		}
 		if (n % 100 == 0)
-			lend();
+			take_contexts();
 		if (n % 250 == 0) {
 			ASSERT_TRUE(bystander.untouched()) << n;
 			ASSERT_TRUE(within()) << n;

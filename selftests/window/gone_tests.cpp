@@ -16,7 +16,7 @@ namespace {
 
 /* b reads 1000 bytes of a's into memory of its own; only the test answers. */
 struct Reading : Scene {
-	explicit Reading(unsigned flags = pavo::rdma_flag::tell_target)
+	explicit Reading(unsigned flags = pavo::rdma_flag::notify_target)
 	{
 		asked = request(++tid, 1000, flags);
 		asked.local_rcxt = forged_b;
@@ -69,7 +69,7 @@ struct Reading : Scene {
 	pavo::RequestFrame asked;
 };
 
-/* Neither asked for nor told: the window is dead. */
+/* No request and no notification: the window is dead. */
 TEST(OwnMemory, ThatIsNoneEndsTheWindowOfAReadAtOnce)
 {
 	for (uint64_t wrong : {uint64_t(1) << 60, uint64_t(1) << 44}) {
@@ -105,23 +105,24 @@ TEST(OwnMemory, IsNotLookedForWhereThereIsNone)
 
 TEST(OwnMemory, ThatGoesAwayBeforeTheDataComesEndsTheWindow)
 {
-	for (unsigned told : {0u, unsigned(pavo::rdma_flag::tell_source)}) {
-		Reading scene(pavo::rdma_flag::tell_target | told);
+	for (unsigned notified :
+	     {0u, unsigned(pavo::rdma_flag::notify_source)}) {
+		Reading scene(pavo::rdma_flag::notify_target | notified);
 		Moved refused(scene.device_b, "rx_drop_rdma_pvo"),
 			late(scene.device_b, "rx_drop_window"),
-			word(scene.device_a, "rx_drop_rcxt");
+			answers(scene.device_a, "rx_drop_rcxt");
 
 		/* The request, which a cannot carry out. */
 		ASSERT_EQ(scene.ask(), pavo::FrameState::sent);
-		ASSERT_TRUE(eventually([&] { return word.by() == 1; }));
+		ASSERT_TRUE(eventually([&] { return answers.by() == 1; }));
 		scene.mapping.reset();
 		Frame frame = scene.answer();
 		scene.send(frame);
 		ASSERT_TRUE(eventually([&] { return refused.by() == 1; }));
 		EXPECT_TRUE(eventually([&] { return scene.dead(); }));
 		/* Its sender hears that it is of no use, if that was asked for. */
-		EXPECT_TRUE(
-			eventually([&] { return word.by() == 1 + !!told; }));
+		EXPECT_TRUE(eventually(
+			[&] { return answers.by() == 1 + !!notified; }));
 		EXPECT_TRUE(quiet(scene.b));
 		scene.send(frame);
 		EXPECT_TRUE(eventually([&] { return late.by() == 1; }));
@@ -150,7 +151,7 @@ TEST(OwnMemory, ThatIsThereKeepsTheWindowAliveWhateverComes)
 	EXPECT_TRUE(scene.honest());
 }
 
-/* Nor is that of a write which names what is not there: it is told, as ever. */
+/* Nor is that of a write which names what is not there: its process is notified, as ever. */
 TEST(OwnMemory, OfOthersIsTheirs)
 {
 	Reading scene;

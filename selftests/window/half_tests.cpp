@@ -76,7 +76,7 @@ pavo::FrameState send_piece(Ends &ends, const pavo::PieceFrame &piece,
 }
 
 pavo::PieceFrame piece_of(const Ends &ends, uint64_t tid, uint32_t total,
-			  unsigned flags = pavo::rdma_flag::tell_source)
+			  unsigned flags = pavo::rdma_flag::notify_source)
 {
 	return {.local_rcxt = ends.rcxt_a,
 		.remote_rcxt = ends.rcxt_b,
@@ -90,14 +90,14 @@ pavo::PieceFrame piece_of(const Ends &ends, uint64_t tid, uint32_t total,
 		.cookie = uint32_t(0x70 + tid)};
 }
 
-/* Half-receive write: frames say which bytes they have, and the word comes last. */
+/* Half-receive write: frames say which bytes they have, and the notification comes last. */
 TEST(Half, AWriteBecomesFrames)
 {
 	constexpr uint32_t length = 5000;
 	Ends ends;
 	auto request = ends.request(7, length,
-				    pavo::rdma_flag::tell_source |
-					    pavo::rdma_flag::tell_target |
+				    pavo::rdma_flag::notify_source |
+					    pavo::rdma_flag::notify_target |
 					    pavo::rdma_flag::to_fifo);
 	uint32_t at = 0, fragment = 0;
 
@@ -139,7 +139,7 @@ TEST(Half, AReadBecomesFrames)
 	constexpr uint32_t length = 4000;
 	Ends ends;
 	auto request = ends.request(3, length,
-				    pavo::rdma_flag::tell_target |
+				    pavo::rdma_flag::notify_target |
 					    pavo::rdma_flag::to_fifo);
 	uint32_t at = 0;
 
@@ -200,8 +200,8 @@ TEST(Half, AReadAsksTheProcess)
 	constexpr uint32_t total = 900;
 	Ends ends;
 	auto request = ends.request(4, total,
-				    pavo::rdma_flag::tell_target |
-					    pavo::rdma_flag::tell_source |
+				    pavo::rdma_flag::notify_target |
+					    pavo::rdma_flag::notify_source |
 					    pavo::rdma_flag::from_fifo);
 
 	request.remote_pvo = numbers;
@@ -338,7 +338,7 @@ TEST(Half, AFullFifoForgetsNothing)
 			      {.local = both.mapping_a.pvo(),
 			       .remote = {numbers},
 			       .length = length,
-			       .tell = true,
+			       .notify = true,
 			       .tag = 3,
 			       .target = pavo::RdmaEnd::fifo},
 			      [&](const pavo::Result<void> &how) {
@@ -356,7 +356,7 @@ TEST(Half, AFullFifoForgetsNothing)
 	EXPECT_GT(both.rdma_a.retries(), 0u);
 }
 
-/* When the target's process is told of the whole, all its pieces are there. */
+/* When the target's process is notified of the whole, all its pieces are there. */
 TEST(Half, ToldOfAllPiecesTogether)
 {
 	constexpr uint32_t length = 50'001;
@@ -378,7 +378,7 @@ TEST(Half, ToldOfAllPiecesTogether)
 			      {.local = both.mapping_a.pvo(),
 			       .remote = {numbers},
 			       .length = length,
-			       .tell = true,
+			       .notify = true,
 			       .tag = 9,
 			       .target = pavo::RdmaEnd::fifo},
 			      [&](const pavo::Result<void> &how) {
@@ -467,7 +467,7 @@ struct Half {
 			      .remote = remote_fifo ? pavo::Pvo{numbers} :
 						      there + place,
 			      .length = length,
-			      .tell = n % 3 == 0,
+			      .notify = n % 3 == 0,
 			      .tag = n,
 			      .target = common::end_of(to_fifo),
 			      .source = common::end_of(from_fifo)};
@@ -559,7 +559,7 @@ TEST(Network, HalfOperationsOnce)
 		rdma->on_piece([&](const pavo::RdmaPiece &piece) {
 			all.at(piece.tag).take(both, piece);
 		});
-		rdma->on_feed([&](const pavo::RdmaAsked &asked) {
+		rdma->on_feed([&](const pavo::RdmaReadRequest &asked) {
 			return all.at(asked.tag).filler();
 		});
 	}

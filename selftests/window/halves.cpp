@@ -6,7 +6,7 @@
  * usage: pavo-halves ADAPTER SENDERS      the target
  *        pavo-halves ADAPTER ADDRESS      a sender; of others' parts it reads
  *
- * Rounds: the senders put; the target looks when all have told that they have; then the
+ * Rounds: the senders put; the target looks when all senders have said that they have put; then the
  * senders get the part of the next one of them.
  */
 #include <algorithm>
@@ -48,16 +48,17 @@ public:
 		  rdma_(pavo::Rdma::open(node_.window).value()),
 		  arrived_(senders)
 	{
-		nodes::Door door(port);
+		nodes::Listener listener(port);
 
 		rdma_.on_arrival([this](const pavo::RdmaArrival &arrival) {
 			take(arrival);
 		});
 		for (uint32_t i = 0; i < senders; i++) {
-			meetings_.push_back(door.meet());
+			meetings_.push_back(listener.meet());
 			node_.introduce(meetings_.back());
 			Card card{{}, mapping_.pvo(), senders};
-			common::must(rdma_.lend(card.contexts), "contexts");
+			common::must(rdma_.take_rcxts(card.contexts),
+				     "contexts");
 			meetings_.back().exchange(card);
 		}
 		/* From here on they send at the same time. */
@@ -98,9 +99,9 @@ private:
 
 		if (arrival.tag != last + 1)
 			throw std::runtime_error(
-				"told of what was not sent, or twice");
+				"notified of what was not sent, or twice");
 		if (arrival.length != part)
-			throw std::runtime_error("told of another length");
+			throw std::runtime_error("notified of another length");
 		last = arrival.tag;
 	}
 
@@ -163,7 +164,7 @@ private:
 				    .remote =
 					    target_.buffer + (node - 1) * part,
 				    .length = part,
-				    .tell = put,
+				    .notify = put,
 				    .tag = tag};
 		pavo::Result<void> result;
 		auto done = [&](const pavo::Result<void> &how) {

@@ -203,7 +203,7 @@ TEST(Table, WhatIsLeftOfATurn)
 
 	if (std::thread::hardware_concurrency() < 2)
 		GTEST_SKIP() << "one CPU: no thread can look meanwhile";
-	Parameter turns("window_quantum", quantum);
+	Parameter rounds("window_quantum", quantum);
 	Pair pair(false, 16, quantum);
 	std::atomic<bool> over = false;
 	uint32_t most = 0;

@@ -38,7 +38,7 @@ Addresses look_up(const std::string &host, uint16_t port)
 	return {found, freeaddrinfo};
 }
 
-int open_door(const addrinfo &at)
+int open_listener(const addrinfo &at)
 {
 	int one = 1;
 	int listener = socket(at.ai_family, at.ai_socktype, at.ai_protocol);
@@ -70,7 +70,7 @@ int go_there(const addrinfo &at)
 } // namespace
 
 Meeting::Meeting(const std::string &host, uint16_t port)
-	: Meeting(host.empty() ? Door(port).meet() :
+	: Meeting(host.empty() ? Listener(port).meet() :
 				 Meeting(go_there(*look_up(host, port))))
 {
 }
@@ -116,16 +116,16 @@ void Meeting::read(void *to, size_t bytes)
 		throw std::runtime_error("the other program is gone");
 }
 
-Door::Door(uint16_t port) : fd_(open_door(*look_up("", port)))
+Listener::Listener(uint16_t port) : fd_(open_listener(*look_up("", port)))
 {
 }
 
-Door::~Door()
+Listener::~Listener()
 {
 	close(fd_);
 }
 
-Meeting Door::meet()
+Meeting Listener::meet()
 {
 	int fd = accept(fd_, nullptr, nullptr);
 

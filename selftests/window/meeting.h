@@ -43,7 +43,7 @@ public:
 	}
 
 private:
-	friend class Door;
+	friend class Listener;
 	explicit Meeting(int fd);
 	Meeting(int fd, uint16_t other);
 	void write(const void *from, size_t bytes);
@@ -55,11 +55,11 @@ private:
 };
 
 /** A place where one program waits for several others: nodes 1, 2, ... as they come. */
-class Door {
+class Listener {
 public:
-	explicit Door(uint16_t port);
-	~Door();
-	Door(const Door &) = delete;
+	explicit Listener(uint16_t port);
+	~Listener();
+	Listener(const Listener &) = delete;
 
 	/** Meets the next program. */
 	Meeting meet();

@@ -246,7 +246,7 @@ static uint64_t fill_until(pavo::Window &window, uint32_t to,
 
 /*
  * A slot may be used again once it is marked, while a worker still has other frames of
- * the same turn before it. With one worker that is the other window's caller.
+ * the same round before it. With one worker that is the other window's caller.
  */
 TEST(Message, MarkedSlotsAreUsedAgainAtOnce)
 {

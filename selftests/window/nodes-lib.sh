@@ -47,14 +47,14 @@ between_nodes()
 	between "$1" "events of messages$2" "$3" "events rdma0"
 	between "$1" "RDMA, memory and FIFOs$2" "$3" "rdma rdma0"
 	between "$1" "recoveries in the middle of RDMA$2" "$3" "recovery rdma0"
-	between "$1" "who is told of RDMA$2" "$3" "told rdma0"
+	between "$1" "notifications of RDMA$2" "$3" "notified rdma0"
 	between "$1" "violations abroad and at home$2" "$3" "violations rdma0"
 	between "$1" "cancels in the middle of RDMA$2" "$3" "cancel rdma0"
 	between "$1" "what an adapter drops$2" "$3" "rules rdma0"
 	between "$1" "packets of before a recovery$2" "$3" "replay rdma0" eth0
 	between "$1" "tables, and the pool of contexts$2" "$3" "tables rdma0"
 	# The order of packets that a bad wire changes is not the sender's.
-	[ -n "$2" ] || between "$1" "windows send in turn" "$3" "turns rdma0"
+	[ -n "$2" ] || between "$1" "windows send in rounds" "$3" "rounds rdma0"
 	between "$1" "coroutines, and the header for C$2" "$3" "library rdma0"
 	between "$1" "messages by two addresses$2" "$3" "messages-by-two rdma0"
 	between "$1" "RDMA by two addresses$2" "$3" "rdma-by-two rdma0"

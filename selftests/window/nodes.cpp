@@ -23,10 +23,10 @@ constexpr uint16_t port = 7480;
 
 Visitors::Visitors(unsigned clients)
 {
-	nodes::Door door(port);
+	nodes::Listener listener(port);
 
 	for (unsigned i = 0; i < clients; i++)
-		meetings.push_back(door.meet());
+		meetings.push_back(listener.meet());
 }
 
 void Visitors::together()
@@ -99,7 +99,7 @@ constexpr Test tests[] = {
 	{"rdma", nodes::serve_rdma, nodes::ask_for_rdma},
 	{"recovery", nodes::serve_rdma_and_recover,
 	 nodes::ask_for_rdma_and_recover},
-	{"told", nodes::serve_told, nodes::ask_told},
+	{"notified", nodes::serve_notified, nodes::ask_notified},
 	{"violations", nodes::suffer_violations, nodes::violate},
 	{"cancel", nodes::serve_cancelled, nodes::cancel_in_the_middle},
 	{"messages-by-two", nodes::serve_messages_by_two,
@@ -109,7 +109,7 @@ constexpr Test tests[] = {
 	{"rules", nodes::keep_rules, nodes::break_rules},
 	{"replay", nodes::recover_from_the_past, nodes::replay_the_past},
 	{"tables", nodes::serve_tables, nodes::ask_tables},
-	{"turns", nodes::watch_turns, nodes::send_in_turns},
+	{"rounds", nodes::watch_rounds, nodes::send_in_rounds},
 	{"library", nodes::serve_library, nodes::use_library},
 	{"striped", nodes::serve_striped, nodes::ask_striped},
 	{"striped-without", nodes::serve_striped, nodes::ask_striped_without},

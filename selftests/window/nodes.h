@@ -132,7 +132,7 @@ nodes::Meeting visit(const Arguments &arguments);
 
 /*
  * The other end has a second address, as this one has (nodes-lib.sh): packets between them
- * take both, in turn.
+ * take both, alternately.
  */
 void introduce_second(nodes::Node &node, nodes::Meeting &meeting);
 
@@ -168,8 +168,8 @@ Role serve_messages, serve_events, send_messages;
 /* RDMA, with memory and FIFOs at either end; adapters recover in the middle. */
 Role serve_rdma, serve_rdma_and_recover, ask_for_rdma, ask_for_rdma_and_recover;
 
-/* Single attempts of RDMA: who is told of them, what is refused, what is cancelled. */
-Role serve_told, ask_told, suffer_violations, violate, serve_cancelled,
+/* Single attempts of RDMA: notifications of them, what is refused, what is cancelled. */
+Role serve_notified, ask_notified, suffer_violations, violate, serve_cancelled,
 	cancel_in_the_middle;
 
 /* Packets that an adapter drops and counts: of what is over, at something, or not its own. */
@@ -180,8 +180,8 @@ Role recover_from_the_past, replay_the_past;
 /* Tables of windows that talk, and the pool of contexts. */
 Role serve_tables, ask_tables;
 
-/* Turns of windows that send; the wire has to keep their order. */
-Role watch_turns, send_in_turns;
+/* Rounds of windows that send; the wire has to keep their order. */
+Role watch_rounds, send_in_rounds;
 
 /* By coroutines, and by the header for C. */
 Role serve_library, use_library;

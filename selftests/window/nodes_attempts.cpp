@@ -52,15 +52,15 @@ pavo::FrameState Asker::ask(bool write)
 	return state;
 }
 
-pavo::DoneFrame Asker::told(bool write)
+pavo::DoneFrame Asker::notified(bool write)
 {
 	pavo::DoneFrame answer{};
 
-	request.flags = write ? pavo::rdma_flag::tell_source :
-				pavo::rdma_flag::tell_target;
+	request.flags = write ? pavo::rdma_flag::notify_source :
+				pavo::rdma_flag::notify_target;
 	request.attempts = 0;
 	request.tag++;
-	until("to be told of an operation", [&] {
+	until("to be notified of an operation", [&] {
 		attempt(write);
 		request.attempts++;
 		return soon([&] { return hear(answer); });
@@ -76,11 +76,11 @@ bool Asker::hear(pavo::DoneFrame &answer)
 
 	asking().receive([&](const pavo::Message &came) {
 		must(came.type == pavo::FrameType::rdma_done,
-		     "told of what is no end of RDMA");
+		     "notified of what is no end of RDMA");
 		pavo::DoneFrame done = came.done();
 		if (done.tid != request.tid)
 			return;
-		must(done.tag == request.tag, "told of another operation");
+		must(done.tag == request.tag, "notified of another operation");
 		answer = done;
 		heard = true;
 	});

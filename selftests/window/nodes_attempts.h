@@ -59,7 +59,7 @@ struct Asker : Client {
 	/* The mark on the frame. */
 	pavo::FrameState ask(bool write);
 	/* How it ended: of one attempt after the other, one is answered. */
-	pavo::DoneFrame told(bool write);
+	pavo::DoneFrame notified(bool write);
 
 	std::vector<std::byte> memory;
 	pavo::Mapping mapping;
@@ -67,7 +67,7 @@ struct Asker : Client {
 	pavo::RequestFrame request{};
 
 private:
-	/* Of the last attempt; of others it may be told later. */
+	/* Of the last attempt; of others it may be notified later. */
 	bool hear(pavo::DoneFrame &answer);
 };
 

@@ -166,7 +166,7 @@ public:
 	{
 		must(sink_.cut() > 0, "no cancel came in the middle");
 		must(!asker_.asking().lmt().value().recv_count,
-		     "told of what was cancelled, and not to be told");
+		     "notified of what was cancelled, and not to be notified");
 		together(asker_.meeting);
 		printf("%u of %u gets were cut\n", sink_.cut(),
 		       cancel_rounds / 2);

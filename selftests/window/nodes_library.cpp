@@ -47,7 +47,7 @@ public:
 			must(arrival.length == library_length &&
 				     arrival.tag == way_,
 			     "something else came");
-			turn(arrival.from.node - 1u);
+			flip_part(arrival.from.node - 1u);
 		});
 	}
 
@@ -55,12 +55,12 @@ public:
 	void serve(uint32_t way)
 	{
 		way_ = way;
-		turned_ = 0;
+		flipped_ = 0;
 		for (size_t i = 0; i < server_.meetings.size(); i++)
 			meet(i);
 		server_.together();
 		progress_until(
-			[&] { return turned_ == server_.meetings.size(); });
+			[&] { return flipped_ == server_.meetings.size(); });
 		server_.together();
 		/* They get it back. */
 		progress_until([&] { return server_.all_wait(); });
@@ -75,7 +75,7 @@ private:
 		uint32_t window = server_.windows[i];
 		LibraryCard mine{{}, mapping_.pvo() + i * library_length};
 
-		must(rdma_.lend(mine.contexts), "contexts");
+		must(rdma_.take_rcxts(mine.contexts), "contexts");
 		if (way_)
 			window = meeting
 					 .exchange(Place{
@@ -89,7 +89,7 @@ private:
 		     "a peer");
 	}
 
-	void turn(size_t i)
+	void flip_part(size_t i)
 	{
 		auto part = std::span(memory_).subspan(i * library_length,
 						       library_length);
@@ -97,7 +97,7 @@ private:
 		must_hold(part, uint32_t(i + 1), way_);
 		for (std::byte &byte : part)
 			byte = ~byte;
-		turned_++;
+		flipped_++;
 	}
 
 	template <class Condition> void progress_until(Condition &&condition)
@@ -113,7 +113,7 @@ private:
 	pavo::Mapping mapping_;
 	pavo::Rdma rdma_;
 	uint32_t way_ = 0;
-	size_t turned_ = 0;
+	size_t flipped_ = 0;
 };
 
 /* ------------------------------------------------------------------ clients */
@@ -152,7 +152,7 @@ void by_coroutines(Client &client, uint32_t way)
 		return bool(result);
 	};
 
-	must(rdma.lend(mine.contexts), "contexts");
+	must(rdma.take_rcxts(mine.contexts), "contexts");
 	LibraryCard theirs = client.meeting.exchange(mine);
 	auto peer = must(
 		rdma.add({{client.meeting.other(), client.window},
@@ -161,7 +161,7 @@ void by_coroutines(Client &client, uint32_t way)
 	pavo::RdmaMove move{.local = mapping.pvo(),
 			    .remote = theirs.memory,
 			    .length = library_length,
-			    .tell = true,
+			    .notify = true,
 			    .tag = way};
 
 	fill(memory, client.self(), way);
@@ -171,7 +171,7 @@ void by_coroutines(Client &client, uint32_t way)
 	must(*result, "put");
 	together(client.meeting);
 	std::ranges::fill(memory, std::byte(0));
-	move.tell = false;
+	move.notify = false;
 	result.reset();
 	get(rdma, peer, move, result);
 	until("what is got", over);
@@ -209,8 +209,8 @@ public:
 	{
 		LibraryCard mine{{}, {pavo_mapping_pvo(mapping_.get())}};
 
-		must(!pavo_rdma_lend(rdma_.get(), mine.contexts.data(),
-				     mine.contexts.size()),
+		must(!pavo_rdma_take_rcxts(rdma_.get(), mine.contexts.data(),
+					   mine.contexts.size()),
 		     "contexts");
 		LibraryCard theirs = meeting.exchange(mine);
 		remote_ = theirs.memory.value;
@@ -221,14 +221,14 @@ public:
 	}
 
 	/* All of the memory. */
-	void move(bool put, bool tell, uint32_t tag)
+	void move(bool put, bool notify, uint32_t tag)
 	{
 		pavo_completion end{};
 		pavo_move move = {.local_pvo = pavo_mapping_pvo(mapping_.get()),
 				  .remote_pvo = remote_,
 				  .bytes = library_length,
 				  .tag = tag,
-				  .tell = tell};
+				  .notify = notify};
 
 		must(!(put ? pavo_rdma_put : pavo_rdma_get)(
 			     rdma_.get(), peer_, &move, pavo_complete, &end),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * nodes_rdma.cpp - exactly-once RDMA between machines, in all forms: memory or the FIFO at
- * either end. An end that is told that bytes are there uses their memory for something else at
+ * either end. An end that is notified that bytes are there uses their memory for something else at
  * once, and looks in the end whether anything was written to it after that. Adapters may
  * recover in the middle, at both ends.
  */
@@ -19,10 +19,10 @@
 using pavo::Pvo;
 using pavo::Rdma;
 using pavo::RdmaArrival;
-using pavo::RdmaAsked;
 using pavo::RdmaFill;
 using pavo::RdmaMove;
 using pavo::RdmaPiece;
+using pavo::RdmaReadRequest;
 
 namespace nodes {
 
@@ -50,7 +50,7 @@ struct Operation {
 	/* Of what is memory, from the client's part on. */
 	size_t place;
 	/* The server hears of it. */
-	bool tell;
+	bool notify;
 };
 
 const std::vector<Operation> &operations()
@@ -132,7 +132,7 @@ public:
 	void must_be_whole(uint32_t node, uint32_t tag)
 	{
 		must(count_[{node, tag}] == operations()[tag].length,
-		     "told of an end, and bytes are missing");
+		     "notified of an end, and bytes are missing");
 	}
 
 private:
@@ -191,7 +191,7 @@ public:
 		rdma_.on_piece([this](const RdmaPiece &piece) {
 			pieces_.take(piece.from.node, piece);
 		});
-		rdma_.on_feed([](const RdmaAsked &asked) {
+		rdma_.on_feed([](const RdmaReadRequest &asked) {
 			return filler(asked.from.node, asked.tag);
 		});
 		for (nodes::Meeting &meeting : server_.meetings) {
@@ -228,7 +228,7 @@ private:
 			      mapping_.pvo() +
 				      (meeting.other() - 1u) * part_size()};
 
-		must(rdma_.lend(card.contexts), "contexts to lend");
+		must(rdma_.take_rcxts(card.contexts), "contexts for the peer");
 		meeting.exchange(card);
 	}
 
@@ -247,7 +247,7 @@ private:
 		size_t n = 0;
 
 		for (const Operation &operation : operations())
-			n += operation.tell;
+			n += operation.notify;
 		return n * server_.meetings.size();
 	}
 
@@ -256,8 +256,8 @@ private:
 		const Operation &operation = operations().at(arrival.tag);
 		uint32_t node = arrival.from.node, tag = arrival.tag;
 
-		must(operation.tell && arrived_.insert({node, tag}).second,
-		     "told of what was not to be told, or twice");
+		must(operation.notify && arrived_.insert({node, tag}).second,
+		     "notified of what was not to be notified, or twice");
 		if (operation.write && operation.to_fifo) {
 			pieces_.must_be_whole(node, tag);
 		} else if (operation.write) {
@@ -329,7 +329,7 @@ public:
 			recoveries_.look(ended_, 10);
 			return !rdma_.pending();
 		});
-		must(ended_ == operations().size(), "an end was not told");
+		must(ended_ == operations().size(), "an end was not notified");
 		must(recoveries_.over(), "a recovery did not take place");
 		must_be_in_order();
 		together(client_.meeting);
@@ -350,7 +350,7 @@ private:
 			      .remote = there ? number :
 						card_.part + operation.place,
 			      .length = operation.length,
-			      .tell = operation.tell,
+			      .notify = operation.notify,
 			      .tag = tag,
 			      .target = common::end_of(operation.to_fifo),
 			      .source = common::end_of(operation.from_fifo)};

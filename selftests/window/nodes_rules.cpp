@@ -62,7 +62,7 @@ public:
 
 		must(lmt.state == pavo::WindowState::valid,
 		     "a window died of what others do");
-		must(!lmt.recv_count, "told of what was dropped");
+		must(!lmt.recv_count, "notified of what was dropped");
 	}
 
 	Asked asked;
@@ -85,7 +85,7 @@ public:
 	void write_well(uint32_t number)
 	{
 		fill(asker.memory, asker.self(), number);
-		must(asker.told(true).status == pavo::PvoResult::ok,
+		must(asker.notified(true).status == pavo::PvoResult::ok,
 		     "a good write");
 	}
 

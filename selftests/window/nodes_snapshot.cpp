@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * nodes_snapshot.cpp - windows that end while other machines send messages and RDMA to them
- * (sources.md#windows-snapshot). A process that is told that its
+ * (sources.md#windows-snapshot). A process that is notified that its
  * memory is not in use any more finds no stray byte in it, though packets still come.
  */
 #include <algorithm>

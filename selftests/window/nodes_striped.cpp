@@ -23,20 +23,20 @@ constexpr uint64_t message_size = 2 << 20;
 constexpr uint32_t returned = 100;
 
 /*
- * @attempts: until an end gives a lane up, four in a second. An emulated machine on a busy host
- * answers late, so there are many, but where a test waits until a lane is given up.
+ * @attempts: until an end gives a path up, four in a second. An emulated machine on a busy host
+ * answers late, so there are many, but where a test waits until a path is given up.
  */
 constexpr pavo::StripedOptions striped_options(unsigned attempts = 200)
 {
 	return {.chunk = 1 << 15,
-		.lane = {.timeout = std::chrono::milliseconds(20),
+		.path = {.timeout = std::chrono::milliseconds(20),
 			 .max_timeout = std::chrono::milliseconds(250),
 			 .attempts = attempts}};
 }
 
 /* An adapter, with a window of the job, and memory that others have, too. */
-struct Lane : nodes::Node {
-	Lane(const std::string &name, uint16_t number,
+struct Path : nodes::Node {
+	Path(const std::string &name, uint16_t number,
 	     std::span<std::byte> memory)
 		: Node(name, job_id, job_key, number),
 		  mapping(pavo::Mapping::open(job, memory).value())
@@ -46,7 +46,7 @@ struct Lane : nodes::Node {
 	pavo::Mapping mapping;
 };
 
-/* One end: lanes by all adapters to the other machine, and memory. */
+/* One end: paths by all adapters to the other machine, and memory. */
 struct End {
 	End(const Arguments &arguments, nodes::Meeting &with,
 	    const pavo::StripedOptions &options = striped_options())
@@ -54,7 +54,7 @@ struct End {
 	{
 		for (const std::string &name : arguments.adapters)
 			add(name);
-		remote = meeting.exchange(lanes[0]->mapping.pvo());
+		remote = meeting.exchange(paths[0]->mapping.pvo());
 		striped.on_arrival(
 			[this](const pavo::StripedArrival &) { arrived++; });
 	}
@@ -64,19 +64,19 @@ struct End {
 	{
 		std::array<uint32_t, 4> rcxts;
 
-		lanes.push_back(
-			std::make_unique<Lane>(name, meeting.node(), memory));
-		pavo::WindowAddress window = lanes.back()->introduce(meeting);
-		must(striped.add(lanes.back()->window, rcxts), "a lane");
+		paths.push_back(
+			std::make_unique<Path>(name, meeting.node(), memory));
+		pavo::WindowAddress window = paths.back()->introduce(meeting);
+		must(striped.add(paths.back()->window, rcxts), "a path");
 		rcxts = meeting.exchange(rcxts);
-		must(striped.connect(lanes.size() - 1,
+		must(striped.connect(paths.size() - 1,
 				     {window, {rcxts.begin(), rcxts.end()}}),
-		     "the other end's lane");
+		     "the other end's path");
 	}
 
 	nodes::Meeting &meeting;
 	std::vector<std::byte> memory;
-	std::vector<std::unique_ptr<Lane>> lanes;
+	std::vector<std::unique_ptr<Path>> paths;
 	pavo::Striped striped;
 	pavo::Pvo remote;
 	unsigned arrived = 0;
@@ -94,17 +94,17 @@ void serve_all(const Visitors &visitors,
 }
 
 /*
- * All of the memory. @middle: called once, when every lane has chunks under way and the test
+ * All of the memory. @middle: called once, when every path has chunks under way and the test
  * has not looked for their ends yet, so that there is more for each.
  */
 template <class Middle>
-void move(End &end, bool put, bool tell, Middle &&middle)
+void move(End &end, bool put, bool notify, Middle &&middle)
 {
 	pavo::Result<void> result;
-	pavo::StripedMove all{.local = end.lanes[0]->mapping.pvo(),
+	pavo::StripedMove all{.local = end.paths[0]->mapping.pvo(),
 			      .remote = end.remote,
 			      .length = message_size,
-			      .tell = tell};
+			      .notify = notify};
 	auto over = [&](const pavo::Result<void> &how) { result = how; };
 
 	must(put ? end.striped.put(all, over) : end.striped.get(all, over),
@@ -121,7 +121,7 @@ void move(End &end, bool put, bool tell, Middle &&middle)
 
 namespace {
 
-/* @lost: whether the second lane is, in the middle of the first message. */
+/* @lost: whether the second path is, in the middle of the first message. */
 void serve(const Arguments &arguments, bool lost)
 {
 	Visitors visitors(arguments.clients);
@@ -134,17 +134,17 @@ void serve(const Arguments &arguments, bool lost)
 	for (auto &end : ends) {
 		uint32_t node = end->meeting.other();
 
-		must(end->arrived == 1, "told of a message not once");
+		must(end->arrived == 1, "notified of a message not once");
 		must_hold(end->memory, node, 1);
-		must(end->striped.lane(0).alive &&
-			     end->striped.lane(1).alive != lost,
-		     "another lane has failed here");
+		must(end->striped.path(0).alive &&
+			     end->striped.path(1).alive != lost,
+		     "another path has failed here");
 		fill(end->memory, returned + node, 2);
 	}
 	visitors.together();
 	serve_all(visitors, ends);
 	for (auto &end : ends) {
-		must(end->arrived == 2, "told of a message not once");
+		must(end->arrived == 2, "notified of a message not once");
 		must_hold(end->memory, returned + end->meeting.other(), 2);
 	}
 	visitors.together();
@@ -154,27 +154,27 @@ void serve(const Arguments &arguments, bool lost)
 void put_and_get(End &end, const std::function<void()> &middle, bool lost)
 {
 	together(end.meeting);
-	/* It is a good lane, to begin with: a part of every message goes by it. */
+	/* It is a good path, to begin with: a part of every message goes by it. */
 	fill(end.memory, end.meeting.node(), 3);
 	move(end, true, false, [] {});
-	must(end.striped.lane(1).alive && end.striped.lane(1).chunks > 0,
-	     "the lane has carried nothing");
+	must(end.striped.path(1).alive && end.striped.path(1).chunks > 0,
+	     "the path has carried nothing");
 	fill(end.memory, end.meeting.node(), 1);
 	move(end, true, true, middle);
-	uint64_t chunks = end.striped.lane(1).chunks;
-	must(end.striped.lane(0).alive && end.striped.lane(1).alive != lost,
-	     "another lane has failed");
+	uint64_t chunks = end.striped.path(1).chunks;
+	must(end.striped.path(0).alive && end.striped.path(1).alive != lost,
+	     "another path has failed");
 	must_hold(end.memory, end.meeting.node(), 1);
 	together(end.meeting);
 	move(end, false, true, [] {});
 	must_hold(end.memory, returned + end.meeting.node(), 2);
-	must((end.striped.lane(1).chunks == chunks) == lost,
-	     "a lane that has failed is used, or one that has not is not");
+	must((end.striped.path(1).chunks == chunks) == lost,
+	     "a path that has failed is used, or one that has not is not");
 	together(end.meeting);
 }
 
-/* @why: of which error the second lane fails when that command is executed. */
-void lose_a_lane(const Arguments &arguments, const std::string &command,
+/* @why: of which error the second path fails when that command is executed. */
+void lose_a_path(const Arguments &arguments, const std::string &command,
 		 std::errc why, const pavo::StripedOptions &options)
 {
 	nodes::Meeting meeting = visit(arguments);
@@ -184,11 +184,11 @@ void lose_a_lane(const Arguments &arguments, const std::string &command,
 		end,
 		[&] {
 			must(!std::system(command.c_str()),
-			     "the lane is not lost");
+			     "the path is not lost");
 		},
 		true);
-	must(end.striped.lane(1).error == why,
-	     "the lane has failed by something else");
+	must(end.striped.path(1).error == why,
+	     "the path has failed by something else");
 }
 
 } // namespace
@@ -200,14 +200,14 @@ void serve_striped(const Arguments &arguments)
 
 void ask_striped(const Arguments &arguments)
 {
-	lose_a_lane(arguments, "ip link set " + arguments.interface + " down",
+	lose_a_path(arguments, "ip link set " + arguments.interface + " down",
 		    std::errc::timed_out,
 		    striped_options(common::slow_kernel() ? 60 : 20));
 }
 
 void ask_striped_without(const Arguments &arguments)
 {
-	lose_a_lane(arguments, "rdma link delete " + arguments.adapters[1],
+	lose_a_path(arguments, "rdma link delete " + arguments.adapters[1],
 		    std::errc::io_error, striped_options());
 }
 

@@ -159,7 +159,8 @@ void ask_tables(const Arguments &arguments)
 		asker.request.remote_rcxt = theirs[n];
 		asker.request.local_pvo = here + n * table_part;
 		asker.request.remote_pvo = there + n * table_part;
-		must(asker.told(true).status == pavo::PvoResult::ok, "a write");
+		must(asker.notified(true).status == pavo::PvoResult::ok,
+		     "a write");
 	}
 	must(asker.asking().return_rcxts(all), "return");
 	must_have(asker.node, self, 1);

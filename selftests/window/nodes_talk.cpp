@@ -2,7 +2,7 @@
 /*
  * nodes_talk.cpp - messages between machines, each answered. An end that misses the answer
  * says a lost message again, so every message comes at least once. The one that serves looks
- * for them, or looks when one of its handlers is told to.
+ * for them, or looks when one of its handlers is signalled.
  */
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -168,18 +168,18 @@ public:
 
 	bool quiet() const { return given(0) < 0; }
 
-	/* An event is given to one, in turn. */
+	/* Events are given to handlers round-robin. */
 	void wait()
 	{
-		must(given(90'000) == turn_, "not the one whose turn it is");
-		must(all_[turn_]->take() && quiet(), "more than one event");
+		must(given(90'000) == next_, "not the next one");
+		must(all_[next_]->take() && quiet(), "more than one event");
 	}
 
 	/* That one is ready for another. */
 	void ready()
 	{
-		must(all_[turn_]->ready(), "handler");
-		turn_ = (turn_ + 1) % int(all_.size());
+		must(all_[next_]->ready(), "handler");
+		next_ = (next_ + 1) % int(all_.size());
 	}
 
 private:
@@ -194,7 +194,7 @@ private:
 	}
 
 	std::vector<std::unique_ptr<pavo::Handler>> all_;
-	int turn_ = 0;
+	int next_ = 0;
 	int set_;
 };
 
@@ -288,7 +288,7 @@ class Speaker {
 public:
 	explicit Speaker(const Arguments &arguments) : client_(arguments) {}
 
-	/* Until it was told that it is enough, and all was answered. */
+	/* Until the peer said that it is enough, and all was answered. */
 	void run()
 	{
 		until("answers", [this] {

@@ -14,7 +14,7 @@
 #include "../common/tracer.h"
 #include "../common/worker.h"
 #include "adapter.h"
-#include "lane.h"
+#include "second_wire.h"
 #include "shared_window.hpp"
 
 using namespace windows;
@@ -176,12 +176,12 @@ TEST(PolledAdapter, Goes)
 	adapter_is_active("wc0");
 	adapter_is_active("wd0");
 	{
-		LaneEnd end("wc0", node_a), other("wd0", node_b);
+		PathEnd end("wc0", node_a), other("wd0", node_b);
 
 		must(end.device.poll(never));
 		must(other.device.poll(soon));
 		wire("delete wc0");
-		/* The worker has set the flag: the next command is told what happened. */
+		/* The worker has set the flag: the next command fails with the reason. */
 		EXPECT_EQ(end.window->send({node_b, other.window->number()},
 					   pattern(1, 10)),
 			  pavo::Unexpected(std::errc::io_error));

@@ -49,7 +49,7 @@ void resize(Frame &frame, size_t headers, size_t payload)
 	frame[bth + 1] = uint8_t((frame[bth + 1] & ~0x30) | pad << 4);
 }
 
-void seal(Frame &frame)
+void finish_checksums(Frame &frame)
 {
 	uint32_t sum = 0;
 

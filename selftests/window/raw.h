@@ -51,10 +51,10 @@ void set_field(Frame &frame, size_t at, size_t bytes, uint64_t value);
 
 /*
  * Another length of what is behind the headers up to @headers; pad, lengths of IP and UDP
- * follow. Then, or by itself, seal(): checksums are right again.
+ * follow. Then, or by itself, finish_checksums(): checksums are right again.
  */
 void resize(Frame &frame, size_t headers, size_t payload);
-void seal(Frame &frame);
+void finish_checksums(Frame &frame);
 
 /* A raw socket on an interface. */
 class Wire {

@@ -175,7 +175,7 @@ TEST_P(RcxtOwner, GoesOnFeedingIt)
 			       .fragment = 0,
 			       .tag = 0,
 			       .attempts = 0,
-			       .flags = pavo::rdma_flag::tell_source,
+			       .flags = pavo::rdma_flag::notify_source,
 			       .cookie = 0};
 
 	send_piece(ends.a, node_b, ends.b.number(), piece, 10);
@@ -199,7 +199,7 @@ TEST_P(RcxtOwner, GoesOnReadingByIt)
 
 	ASSERT_EQ(ends.ask(false,
 			   ends.request(5, some,
-					pavo::rdma_flag::tell_target |
+					pavo::rdma_flag::notify_target |
 						pavo::rdma_flag::from_fifo)),
 		  pavo::FrameState::sent);
 	ASSERT_TRUE(eventually([&] {
@@ -218,7 +218,7 @@ TEST_P(RcxtOwner, GoesOnReadingByIt)
 		    .fragment = 0,
 		    .tag = asked.tag,
 		    .attempts = 0,
-		    .flags = pavo::rdma_flag::tell_target,
+		    .flags = pavo::rdma_flag::notify_target,
 		    .cookie = 0},
 		   12);
 	EXPECT_EQ(ended(ends.a).tid, 5u);
@@ -267,11 +267,12 @@ TEST_P(RcxtOwner, GoesOnAtAnyMoment)
 
 		(write ? ends.here : ends.there).fill(20 + done);
 		EXPECT_EQ(
-			ends.ask(write,
-				 ends.request(
-					 tid, 1 << 18,
-					 write ? pavo::rdma_flag::tell_source :
-						 pavo::rdma_flag::tell_target)),
+			ends.ask(
+				write,
+				ends.request(
+					tid, 1 << 18,
+					write ? pavo::rdma_flag::notify_source :
+						pavo::rdma_flag::notify_target)),
 			pavo::FrameState::sent);
 		EXPECT_EQ(ended(ends.a).tid, tid);
 		EXPECT_TRUE((write ? ends.there : ends.here).holds(20 + done));

@@ -31,7 +31,7 @@ std::vector<pavo::FrameState> marks(Ends &ends, size_t n)
 	return states;
 }
 
-/* Frames of one turn: the first begins, and packets are sent behind the last. */
+/* Frames of one round: the first begins, and packets are sent behind the last. */
 TEST(Busy, AContextThatHasSomethingToSend)
 {
 	Parameter quantum("window_quantum", 16);
@@ -81,7 +81,7 @@ TEST(Busy, AContextThatHasSomethingToSend)
 TEST(Busy, AReadOfOneThatTakesData)
 {
 	Ends ends;
-	auto wait = ends.request(5, 100, pavo::rdma_flag::tell_target);
+	auto wait = ends.request(5, 100, pavo::rdma_flag::notify_target);
 	pavo::FrameState state = pavo::FrameState::empty;
 
 	wait.local_rcxt = ends.rcxt_b;
@@ -99,7 +99,7 @@ TEST(Busy, AReadOfOneThatTakesData)
 	Moved busy(ends.device_b, "rx_drop_rcxt_busy"),
 		stale(ends.device_b, "rx_drop_tid"),
 		given(ends.device_b, "tx_rdma_packets");
-	auto read = ends.request(4, 100, pavo::rdma_flag::tell_target);
+	auto read = ends.request(4, 100, pavo::rdma_flag::notify_target);
 	EXPECT_EQ(ends.ask(false, read), pavo::FrameState::sent);
 	EXPECT_TRUE(eventually([&] { return stale.by() == 1; }))
 		<< "an older one is that first";
@@ -358,7 +358,7 @@ TEST_F(RcxtPool, OfTheAdapterServesAsAlways)
 				.local_pvo = here.pvo(n * part),
 				.remote_pvo = there.pvo(n * part),
 				.length = part,
-				.flags = pavo::rdma_flag::tell_source};
+				.flags = pavo::rdma_flag::notify_source};
 
 			ASSERT_TRUE(
 				pair.a.prepare_rdma(pavo::Direction::write,

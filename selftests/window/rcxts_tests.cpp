@@ -226,14 +226,14 @@ TEST(Rcxts, OperationsWaitForThem)
 				  .attempts = 5})
 			.value();
 	pavo::Rdma there = pavo::Rdma::open(ends.b).value();
-	std::vector<uint32_t> lent(2);
+	std::vector<uint32_t> taken(2);
 	auto other = beside(ends);
 	pavo::Result<void> seen, result;
 	int over = 0;
 
-	must(there.lend(lent));
+	must(there.take_rcxts(taken));
 	pavo::Rdma::Peer peer =
-		must(here.add({{node_b, ends.b.number()}, lent}));
+		must(here.add({{node_b, ends.b.number()}, taken}));
 	auto put = [&] {
 		must(here.put(peer,
 			      {.local = {ends.here.pvo()},

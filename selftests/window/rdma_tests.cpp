@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* rdma_tests.cpp - RDMA between windows: data, who is told, tids, what is refused. */
+/* rdma_tests.cpp - RDMA between windows: data, notifications, tids, what is refused. */
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,8 +19,8 @@ using pavo::Message;
 
 namespace {
 
-constexpr auto both = pavo::rdma_flag::tell_source |
-		      pavo::rdma_flag::tell_target;
+constexpr auto both = pavo::rdma_flag::notify_source |
+		      pavo::rdma_flag::notify_target;
 
 struct RdmaOver : testing::TestWithParam<bool> {};
 
@@ -66,7 +66,7 @@ TEST_P(RdmaOver, ReadsOfEveryLength)
 	     {0u, 1u, 5u, 1380u, 1381u, 4097u, 65536u, (1u << 20) - 9}) {
 		ends.here.fill(1);
 		auto request = ends.request(++tid, length,
-					    pavo::rdma_flag::tell_target);
+					    pavo::rdma_flag::notify_target);
 		request.local_pvo += 9;
 		request.remote_pvo += 2;
 		ASSERT_EQ(ends.ask(false, request), pavo::FrameState::sent);
@@ -105,13 +105,13 @@ TEST(Rdma, WhoIsTold)
 
 			ASSERT_EQ(ends.ask(write, request),
 				  pavo::FrameState::sent);
-			if (flags & pavo::rdma_flag::tell_target) {
+			if (flags & pavo::rdma_flag::notify_target) {
 				auto done = ended(target);
 				ASSERT_EQ(done.tid, tid);
 				EXPECT_EQ(done.target, 1);
 				EXPECT_EQ(done.tag, request.tag);
 			}
-			if (flags & pavo::rdma_flag::tell_source) {
+			if (flags & pavo::rdma_flag::notify_source) {
 				auto done = ended(source);
 				ASSERT_EQ(done.tid, tid);
 				EXPECT_EQ(done.target, 0);
@@ -370,7 +370,7 @@ TEST(Network, RdmaDoesNotCareForOrder)
 		}
 		sink.expect(at, pattern(3 * n, length));
 		ASSERT_TRUE(of_a.right() && of_b.right()) << n;
-		/* Late packets do not change what is there. */
+		/* Delayed packets do not change what is there. */
 		sink.write(at, pattern(3 * n + 2, stride));
 		EXPECT_TRUE(there || !write) << n;
 	}
@@ -451,7 +451,7 @@ TEST(Violation, AtHomeItEndsTheWindow)
 	EXPECT_TRUE(eventually([&] { return dropped.by() == 1; }));
 }
 
-/* At the other end nothing is touched and the one that asked is told. */
+/* At the other end nothing is touched and the requester is notified. */
 TEST(Violation, AbroadItIsTold)
 {
 	Ends ends;
@@ -460,8 +460,8 @@ TEST(Violation, AbroadItIsTold)
 	for (bool write : {true, false}) {
 		auto request =
 			ends.request(++tid, 100,
-				     write ? pavo::rdma_flag::tell_source :
-					     pavo::rdma_flag::tell_target);
+				     write ? pavo::rdma_flag::notify_source :
+					     pavo::rdma_flag::notify_target);
 		Moved refused(ends.device_b, "rx_drop_rdma_pvo");
 
 		request.remote_pvo ^= uint64_t(1) << 60;
@@ -499,7 +499,7 @@ TEST(Rdma, DISABLED_FifteenForARecord)
 	record(true, request);
 	request.attempts = 1;
 	record(true, request);
-	request = ends.request(0, 1381, pavo::rdma_flag::tell_target);
+	request = ends.request(0, 1381, pavo::rdma_flag::notify_target);
 	ends.there.fill(2);
 	record(false, request);
 	request = ends.request(0, 0);

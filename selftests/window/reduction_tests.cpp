@@ -120,7 +120,7 @@ struct Sender {
 				      {.local = mapping.pvo() + i * bytes,
 				       .remote = {0},
 				       .length = bytes,
-				       .tell = true,
+				       .notify = true,
 				       .tag = i,
 				       .target = pavo::RdmaEnd::fifo},
 				      [this](const pavo::Result<void> &how) {

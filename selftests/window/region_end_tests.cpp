@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * region_end_tests.cpp - operations that run over the end of a region, in tables of each
- * page size: at home the window is dead, abroad the packet is dropped and that is told
+ * page size: at home the window is dead, abroad the packet is dropped and its sender is notified
  * (sources.md#windows-protection). The bytes before the packet that
  * crosses the end are moved, none of that packet is.
  */
@@ -134,7 +134,7 @@ TEST_P(RegionEnd, AWriteToItIsDroppedThereAndTold)
 
 TEST_P(RegionEnd, AReadOfItEndsThereAndIsTold)
 {
-	auto request = ends.request(1, length, pavo::rdma_flag::tell_target);
+	auto request = ends.request(1, length, pavo::rdma_flag::notify_target);
 	Moved refused(ends.device_b, "rx_drop_rdma_pvo");
 	Moved placed(ends.device_a, "rx_rdma_packets");
 
@@ -175,7 +175,7 @@ TEST_P(RegionEnd, AWriteFromItEndsTheWindow)
 /* Of a read that is seen before anything is asked for. */
 TEST_P(RegionEnd, AReadBehindItEndsTheWindow)
 {
-	auto request = ends.request(1, length, pavo::rdma_flag::tell_target);
+	auto request = ends.request(1, length, pavo::rdma_flag::notify_target);
 	Moved sent(ends.device_b, "tx_rdma_packets");
 
 	request.local_pvo = pages->pvo_before_end(before_end);

@@ -52,7 +52,7 @@ TEST(Congested, SoDoesWhoAnswersARead)
 	Moved refused(ends.device_a, "tx_drop_congested");
 	Moved placed(ends.device_b, "rx_rdma_packets");
 	auto request =
-		ends.request(1, room_length, pavo::rdma_flag::tell_target);
+		ends.request(1, room_length, pavo::rdma_flag::notify_target);
 
 	std::swap(request.local_rcxt, request.remote_rcxt);
 	std::swap(request.local_pvo, request.remote_pvo);
@@ -177,8 +177,8 @@ TEST(Congested, AContextThatSendsIsBusy)
 	EXPECT_TRUE(ends.a.return_rcxts(both).has_value());
 }
 
-/* The window that had the turn comes last: the queue goes round in the order of requests. */
-TEST(Congested, ContextsThatSendTakeTurnsInOrder)
+/* The window that has just sent comes last: the queue goes round in the order of requests. */
+TEST(Congested, ContextsSendRoundRobin)
 {
 	constexpr size_t many = 3;
 	Ends ends(long_length);
@@ -197,7 +197,7 @@ TEST(Congested, ContextsThatSendTakeTurnsInOrder)
 						request)
 				    .has_value());
 	}
-	/* In one turn, before the first of them has its own. */
+	/* In one round, before the first of them has its own. */
 	ASSERT_TRUE(ends.a.start().has_value());
 	EXPECT_TRUE(eventually([&] {
 		pavo::Lmt lmt = ends.a.lmt().value();

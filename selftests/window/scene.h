@@ -34,20 +34,21 @@ struct Scene : Ends {
 	bool honest()
 	{
 		auto write = request(++tid, 1000);
-		bool told = false;
+		bool notified = false;
 
 		write.remote_pvo += 100;
 		if (ask(true, write) != pavo::FrameState::sent)
 			return false;
 		return eventually([&] {
 			       a.receive([&](const pavo::Message &message) {
-				       told |= message.type ==
+				       notified |=
+					       message.type ==
 						       pavo::FrameType::rdma_done &&
 					       message.done().tid == tid &&
 					       message.done().rcxt == rcxt_a;
 			       });
 			       b.receive([](const pavo::Message &) {});
-			       return told;
+			       return notified;
 		       }) &&
 		       std::ranges::equal(here.memory.part(0, 1000),
 					  there.memory.part(page + 100, 1000));
@@ -66,13 +67,13 @@ struct Scene : Ends {
 
 	void send(Frame &frame)
 	{
-		seal(frame);
+		finish_checksums(frame);
 		out.send(frame);
 	}
 
 	/*
 	 * Sent three times, each with a tid of its own where that matters, it is counted
-	 * as often: nothing is placed, told or sent for it, and b goes on.
+	 * as often: nothing is placed, no process is notified, nothing is sent for it, and b goes on.
 	 */
 	void drops(Frame &frame, const char *name)
 	{

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * snapshot_tests.cpp - the end of windows under traffic, without waiting for anybody
- * (sources.md#windows-snapshot): a process that is told that
+ * (sources.md#windows-snapshot): a process that is notified that
  * its memory is not in use any more finds no stray byte in it.
  */
 #include <gtest/gtest.h>

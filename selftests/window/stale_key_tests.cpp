@@ -51,7 +51,7 @@ Frame of_today(const Ends &ends, Frame frame, uint64_t tid)
 	set_field(frame, AT_RCXT, 4, ends.rcxt_b);
 	set_field(frame, AT_PEER_RCXT, 4, ends.rcxt_a);
 	set_field(frame, AT_TID, 8, tid);
-	seal(frame);
+	finish_checksums(frame);
 	return frame;
 }
 

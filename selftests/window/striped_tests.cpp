@@ -15,7 +15,7 @@
 #include <pavo/striped.hpp>
 
 #include "../common/slow_kernel.h"
-#include "lane.h"
+#include "second_wire.h"
 #include "striped_engine.hpp"
 
 using namespace windows;
@@ -40,12 +40,12 @@ StripedOptions impatient(unsigned attempts)
 {
 	StripedOptions options = patient();
 
-	options.lane.attempts = attempts;
+	options.path.attempts = attempts;
 	return options;
 }
 
 /*
- * A lane that does not answer for half a second has failed. A kernel with checkers may let a
+ * A path that does not answer for half a second has failed. A kernel with checkers may let a
  * good one wait for longer: four seconds there.
  */
 StripedOptions hasty()
@@ -74,25 +74,25 @@ struct NodeMemory : world::Memory {
 	pavo::Mapping second;
 };
 
-/* Two nodes, two lanes. */
+/* Two nodes, two paths. */
 struct Two {
 	explicit Two(const StripedOptions &options = hasty())
-		: ends_a{LaneEnd("wa0", node_a), LaneEnd("wc0", node_a)},
-		  ends_b{LaneEnd("wb0", node_b), LaneEnd("wd0", node_b)},
+		: ends_a{PathEnd("wa0", node_a), PathEnd("wc0", node_a)},
+		  ends_b{PathEnd("wb0", node_b), PathEnd("wd0", node_b)},
 		  memory_a(ends_a[0].job, ends_a[1].job),
 		  memory_b(ends_b[0].job, ends_b[1].job), a(options), b(options)
 	{
 		for (size_t i = 0; i < 2; i++) {
-			LaneEnd &end_a = ends_a[i], &end_b = ends_b[i];
-			std::vector<uint32_t> lent_a(4), lent_b(4);
+			PathEnd &end_a = ends_a[i], &end_b = ends_b[i];
+			std::vector<uint32_t> taken_a(4), taken_b(4);
 
-			must(a.add(*end_a.window, lent_a));
-			must(b.add(*end_b.window, lent_b));
+			must(a.add(*end_a.window, taken_a));
+			must(b.add(*end_b.window, taken_b));
 			must(end_a.window->set_node(node_b, end_b.address.gid));
 			must(end_b.window->set_node(node_a, end_a.address.gid));
-			tokens_b[i] = lent_b[0];
-			must(a.connect(i, {end_b.window->address(), lent_b}));
-			must(b.connect(i, {end_a.window->address(), lent_a}));
+			tokens_b[i] = taken_b[0];
+			must(a.connect(i, {end_b.window->address(), taken_b}));
+			must(b.connect(i, {end_a.window->address(), taken_a}));
 		}
 		a.on_arrival([this](const pavo::StripedArrival &arrival) {
 			arrived_a[arrival.tag]++;
@@ -109,7 +109,7 @@ struct Two {
 			.local = (by_a ? memory_a : memory_b).first.pvo(),
 			.remote = (by_a ? memory_b : memory_a).first.pvo(),
 			.length = striped_memory,
-			.tell = true,
+			.notify = true,
 			.tag = tag};
 		auto done = [this, tag](const pavo::Result<void> &how) {
 			ended[tag]++;
@@ -137,10 +137,10 @@ struct Two {
 		return until([&] { return !a.pending() && !b.pending(); });
 	}
 
-	/* The middle: so many chunks went by lane 1. */
+	/* The middle: so many chunks went by path 1. */
 	bool some_chunks(Striped &end, uint64_t chunks = 3)
 	{
-		return until([&] { return end.lane(1).chunks >= chunks; });
+		return until([&] { return end.path(1).chunks >= chunks; });
 	}
 
 	/* One operation that is over, well, with all its bytes. */
@@ -154,9 +154,9 @@ struct Two {
 		EXPECT_TRUE(memory_b.holds(number));
 	}
 
-	std::array<LaneEnd, 2> ends_a;
-	std::array<LaneEnd, 2> ends_b;
-	/* By which b knows that words of a lane are of now. */
+	std::array<PathEnd, 2> ends_a;
+	std::array<PathEnd, 2> ends_b;
+	/* Tokens by which b knows control messages of present users. */
 	std::array<uint32_t, 2> tokens_b{};
 	NodeMemory memory_a;
 	NodeMemory memory_b;
@@ -179,7 +179,7 @@ struct Striping : testing::Test {
 	void all_has_come(const char *adapter_a = "wc0",
 			  const char *adapter_b = "wd0")
 	{
-		LaneEnd from(adapter_a, node_a), to(adapter_b, node_b);
+		PathEnd from(adapter_a, node_a), to(adapter_b, node_b);
 		int seen = 0;
 
 		must(from.window->set_node(node_b, to.address.gid));
@@ -192,7 +192,7 @@ struct Striping : testing::Test {
 	}
 };
 
-TEST_F(Striping, AMessageByBothLanes)
+TEST_F(Striping, AMessageByBothPaths)
 {
 	Two two(patient());
 
@@ -207,13 +207,13 @@ TEST_F(Striping, AMessageByBothLanes)
 	}
 	for (Striped *end : {&two.a, &two.b})
 		for (size_t i = 0; i < 2; i++) {
-			pavo::StripedLane lane = end->lane(i);
+			pavo::StripedPath path = end->path(i);
 
-			EXPECT_TRUE(lane.alive);
-			EXPECT_GT(lane.chunks, 10u) << "of 256";
-			EXPECT_EQ(lane.bytes, lane.chunks * chunk);
+			EXPECT_TRUE(path.alive);
+			EXPECT_GT(path.chunks, 10u) << "of 256";
+			EXPECT_EQ(path.bytes, path.chunks * chunk);
 		}
-	EXPECT_EQ(two.a.lane(0).chunks + two.a.lane(1).chunks,
+	EXPECT_EQ(two.a.path(0).chunks + two.a.path(1).chunks,
 		  2 * striped_memory / chunk);
 }
 
@@ -295,10 +295,10 @@ TEST_F(Striping, ALinkGoesDownInTheMiddle)
 		wire("down");
 		ASSERT_TRUE(two.run());
 		two.expect_good(7, 1);
-		EXPECT_FALSE(two.a.lane(1).alive);
-		EXPECT_EQ(two.a.lane(1).error, std::errc::timed_out);
-		EXPECT_EQ(two.b.lane(1).error, std::errc::connection_aborted);
-		EXPECT_TRUE(two.a.lane(0).alive);
+		EXPECT_FALSE(two.a.path(1).alive);
+		EXPECT_EQ(two.a.path(1).error, std::errc::timed_out);
+		EXPECT_EQ(two.b.path(1).error, std::errc::connection_aborted);
+		EXPECT_TRUE(two.a.path(0).alive);
 		/* Its owner writes to it; the link comes back. */
 		two.memory_a.fill(3);
 		two.memory_b.fill(4);
@@ -308,12 +308,12 @@ TEST_F(Striping, ALinkGoesDownInTheMiddle)
 		all_has_come();
 		EXPECT_TRUE(two.memory_a.holds(3));
 		EXPECT_TRUE(two.memory_b.holds(4));
-		/* The other lane goes on, that one does not. */
-		uint64_t before = two.a.lane(1).chunks;
+		/* The other path goes on, that one does not. */
+		uint64_t before = two.a.path(1).chunks;
 		two.begin(put, 8);
 		ASSERT_TRUE(two.run());
 		two.expect_good(8, put ? 3 : 4);
-		EXPECT_EQ(two.a.lane(1).chunks, before);
+		EXPECT_EQ(two.a.path(1).chunks, before);
 	}
 }
 
@@ -331,7 +331,7 @@ TEST_F(Striping, LatePacketsAreNobodys)
 	two.begin(true, 1);
 	ASSERT_TRUE(two.run());
 	two.expect_good(1, 1);
-	EXPECT_FALSE(two.a.lane(1).alive);
+	EXPECT_FALSE(two.a.path(1).alive);
 	two.memory_b.fill(5);
 	ASSERT_GT(sent.by(), 100u);
 	ASSERT_TRUE(eventually([&] { return dropped.by() >= sent.by(); }));
@@ -352,10 +352,10 @@ TEST_F(Striping, AnAdapterIsTakenAwayInTheMiddle)
 			wire(std::string("delete ") + gone);
 			ASSERT_TRUE(two.run()) << gone;
 			two.expect_good(7, 1);
-			EXPECT_FALSE(two.a.lane(1).alive);
-			EXPECT_FALSE(two.b.lane(1).alive);
+			EXPECT_FALSE(two.a.path(1).alive);
+			EXPECT_FALSE(two.b.path(1).alive);
 			if (gone[1] == 'c') {
-				EXPECT_EQ(two.a.lane(1).error,
+				EXPECT_EQ(two.a.path(1).error,
 					  std::errc::io_error);
 			}
 			/* And what begins after that. */
@@ -371,8 +371,8 @@ TEST_F(Striping, AnAdapterIsTakenAwayInTheMiddle)
 }
 
 /*
- * Adapters of both lanes begin anew in the middle, those of one end and then the other's. Each
- * lane has chunks under way at that moment, or gets the next by contexts that are gone.
+ * Adapters of both paths begin anew in the middle, those of one end and then the other's. Each
+ * path has chunks under way at that moment, or gets the next by contexts that are gone.
  */
 TEST_F(Striping, AdaptersRecoverInTheMiddle)
 {
@@ -381,13 +381,13 @@ TEST_F(Striping, AdaptersRecoverInTheMiddle)
 	for (bool put : {true, false}) {
 		Two two({.chunk = chunk});
 		auto chunks = [&] {
-			return two.a.lane(0).chunks + two.a.lane(1).chunks;
+			return two.a.path(0).chunks + two.a.path(1).chunks;
 		};
 		auto recover_at = [&](uint64_t n,
-				      std::array<LaneEnd, 2> &ends) {
+				      std::array<PathEnd, 2> &ends) {
 			ASSERT_TRUE(two.until([&] { return chunks() >= n; }));
 			ASSERT_LT(chunks(), all / 2);
-			for (LaneEnd &end : ends)
+			for (PathEnd &end : ends)
 				recover(end.device);
 		};
 
@@ -401,9 +401,9 @@ TEST_F(Striping, AdaptersRecoverInTheMiddle)
 		EXPECT_EQ(chunks(), all) << "each once";
 		for (Striped *end : {&two.a, &two.b})
 			for (size_t i = 0; i < 2; i++)
-				EXPECT_TRUE(end->lane(i).alive) << i;
+				EXPECT_TRUE(end->path(i).alive) << i;
 		for (auto *ends : {&two.ends_a, &two.ends_b})
-			for (LaneEnd &end : *ends)
+			for (PathEnd &end : *ends)
 				EXPECT_EQ(end.window->lmt().value().rcxts_owned,
 					  8u)
 					<< end.device.name();
@@ -417,7 +417,7 @@ TEST_F(Striping, AdaptersRecoverInTheMiddle)
 	}
 }
 
-/* Both directions at once, and each end loses a lane of its own sight. */
+/* Both directions at once, and each end loses a path of its own sight. */
 TEST_F(Striping, BothEndsAtOnce)
 {
 	Two two;
@@ -451,7 +451,7 @@ TEST_F(Striping, BothEndsAtOnce)
 	EXPECT_TRUE(std::ranges::equal(two.memory_b.all(), of_a));
 }
 
-TEST_F(Striping, NoLaneIsLeft)
+TEST_F(Striping, NoPathIsLeft)
 {
 	Two two;
 
@@ -476,21 +476,21 @@ TEST_F(Striping, NoLaneIsLeft)
 TEST_F(Striping, RefusesWhatCannotBe)
 {
 	Two two;
-	LaneEnd end("wa0", node_a);
+	PathEnd end("wa0", node_a);
 	Striped other;
 
-	std::array<uint32_t, 2> lent;
+	std::array<uint32_t, 2> taken;
 
 	EXPECT_EQ(other.add(*end.window, {}),
 		  pavo::Unexpected(std::errc::invalid_argument));
 	EXPECT_EQ(other.connect(0, {{1, 1}, {1}}),
 		  pavo::Unexpected(std::errc::invalid_argument));
-	EXPECT_EQ(other.lane(0).error, std::errc::invalid_argument);
-	must(other.add(*end.window, lent));
+	EXPECT_EQ(other.path(0).error, std::errc::invalid_argument);
+	must(other.add(*end.window, taken));
 	EXPECT_EQ(other.connect(0, {{1, 1}, {}}),
 		  pavo::Unexpected(std::errc::invalid_argument));
-	EXPECT_FALSE(other.lane(0).alive);
-	EXPECT_FALSE(other.lane(0).error);
+	EXPECT_FALSE(other.path(0).alive);
+	EXPECT_FALSE(other.path(0).error);
 	/* There is no peer. */
 	std::optional<pavo::Result<void>> result;
 	(void)other.put({.local = {}, .remote = {}, .length = 10},
@@ -498,7 +498,7 @@ TEST_F(Striping, RefusesWhatCannotBe)
 	other.progress();
 	ASSERT_TRUE(result);
 	EXPECT_EQ(*result, pavo::Unexpected(std::errc::network_unreachable));
-	/* Wrong memory is the operation's fault, not the lanes'. */
+	/* Wrong memory is the operation's fault, not the paths'. */
 	result.reset();
 	(void)two.a.put(
 		{.local = two.memory_a.first.pvo(),
@@ -507,8 +507,8 @@ TEST_F(Striping, RefusesWhatCannotBe)
 		[&](const pavo::Result<void> &how) { result = how; });
 	ASSERT_TRUE(two.run());
 	EXPECT_EQ(*result, pavo::Unexpected(std::errc::bad_address));
-	EXPECT_TRUE(two.a.lane(0).alive);
-	EXPECT_TRUE(two.a.lane(1).alive);
+	EXPECT_TRUE(two.a.path(0).alive);
+	EXPECT_TRUE(two.a.path(1).alive);
 	two.memory_a.fill(1);
 	two.begin(true, 1);
 	ASSERT_TRUE(two.run());
@@ -516,17 +516,18 @@ TEST_F(Striping, RefusesWhatCannotBe)
 }
 
 /*
- * Words made up by other windows of the job: a lane stays what it was. They are as the other
+ * Forged control messages of other windows of the job: a path stays what it was. They are as the other
  * end's would be, so it is their sender that counts.
  */
 TEST_F(Striping, WordsOfStrangersAreNotHeard)
 {
 	Two two;
-	LaneEnd stranger("wc0", node_a);
-	const auto word = pavo::StripedWord{.what = pavo::StripedWord::close,
-					    .lane = 1,
-					    .token = two.tokens_b[1]}
-				  .encode();
+	PathEnd stranger("wc0", node_a);
+	const auto control =
+		pavo::StripedControl{.type = pavo::StripedControl::close,
+				     .path = 1,
+				     .token = two.tokens_b[1]}
+			.encode();
 
 	must(stranger.window->set_node(node_b, two.ends_b[1].address.gid));
 	Moved frames(two.ends_b[1].device, "rx_frames");
@@ -534,15 +535,15 @@ TEST_F(Striping, WordsOfStrangersAreNotHeard)
 		ASSERT_TRUE(
 			stranger.window
 				->send({node_b, two.ends_b[1].window->number()},
-				       word, pavo::message_kind::striped)
+				       control, pavo::message_kind::striped)
 				.has_value());
 	ASSERT_TRUE(eventually([&] { return frames.by() >= 40; }));
 	two.memory_a.fill(1);
 	two.begin(true, 1);
 	ASSERT_TRUE(two.run());
 	two.expect_good(1, 1);
-	EXPECT_TRUE(two.b.lane(1).alive);
-	EXPECT_GT(two.a.lane(1).chunks, 0u);
+	EXPECT_TRUE(two.b.path(1).alive);
+	EXPECT_GT(two.a.path(1).chunks, 0u);
 }
 
 } // namespace

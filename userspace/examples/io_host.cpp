@@ -165,11 +165,11 @@ private:
 	/* Begins the next I/O, if there is one. */
 	void ask(uint32_t tag)
 	{
-		if (asked_ == o_.count)
+		if (requested_ == o_.count)
 			return;
 		std::byte *at = memory_.at(size_t(tag) * o_.size);
 
-		offsets_[tag] = offset_of(asked_++);
+		offsets_[tag] = offset_of(requested_++);
 		for (uint32_t i = 0; o_.verify && i < o_.size; i++)
 			at[i] = o_.write ? io_byte(o_.seed, offsets_[tag] + i) :
 					   ~io_byte(o_.seed, offsets_[tag] + i);
@@ -224,7 +224,7 @@ private:
 	uint64_t disk_;
 	Memory memory_;
 	uint64_t offsets_[io_depth] = {};
-	uint32_t asked_ = 0;
+	uint32_t requested_ = 0;
 	uint32_t open_ = 0;
 	uint32_t done_ = 0;
 	uint32_t bad_ = 0;

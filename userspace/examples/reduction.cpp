@@ -204,7 +204,7 @@ bool contribute(pavo::Group &group, const std::string &device)
 			     {.local = end.mapping.pvo() + n * bytes,
 			      .remote = {0},
 			      .length = bytes,
-			      .tell = true,
+			      .notify = true,
 			      .tag = n,
 			      .target = pavo::RdmaEnd::fifo},
 			     moved[n])

@@ -90,9 +90,9 @@ Own<ibv_context> open_device(const std::string &name)
 }
 
 /* A queue pair, and the memory that it reads to and writes from. */
-class Lane {
+class Connection {
 public:
-	Lane(ibv_context *context, ibv_pd *pd)
+	Connection(ibv_context *context, ibv_pd *pd)
 		: cq_(must_have(ibv_create_cq(context, depth, nullptr, nullptr,
 					      0),
 				"completion queue")),
@@ -274,7 +274,7 @@ template <class Means> void lock_to_write(Means &means)
 }
 
 /* One round: three of four read. */
-template <class Means> void take_turn(Means &means, uint32_t round)
+template <class Means> void do_round(Means &means, uint32_t round)
 {
 	if (round % 4) {
 		lock_to_read(means);
@@ -295,33 +295,34 @@ template <class Means> void take_turn(Means &means, uint32_t round)
 
 /* By RDMA, from the second machine. */
 struct Remote {
-	Lane &lane;
+	Connection &connection;
 
 	uint64_t add_to_lock(uint64_t add)
 	{
-		return lane.fetch_add(offsetof(Table, lock), add, lock_fields);
+		return connection.fetch_add(offsetof(Table, lock), add,
+					    lock_fields);
 	}
 	bool take_lock()
 	{
-		return !lane.compare_swap(offsetof(Table, lock), {0},
-					  {writer, writer});
+		return !connection.compare_swap(offsetof(Table, lock), {0},
+						{writer, writer});
 	}
 	/* Readers that have looked in meanwhile stay in the word. */
 	void give_lock()
 	{
-		lane.compare_swap(offsetof(Table, lock), {writer, writer},
-				  {0, writer});
+		connection.compare_swap(offsetof(Table, lock), {writer, writer},
+					{0, writer});
 	}
 	void count(Count which)
 	{
-		lane.fetch_add(offsetof(Table, counts), counts.put(which, 1),
-			       counts);
+		connection.fetch_add(offsetof(Table, counts),
+				     counts.put(which, 1), counts);
 	}
-	std::array<uint64_t, 6> read() { return lane.read_record(); }
+	std::array<uint64_t, 6> read() { return connection.read_record(); }
 	void write(const std::array<uint64_t, 6> &record)
 	{
-		lane.read_record() = record;
-		lane.write_record();
+		connection.read_record() = record;
+		connection.write_record();
 	}
 };
 
@@ -373,10 +374,10 @@ struct Local {
 	}
 };
 
-template <class Means> void take_turns(Means means, uint32_t rounds)
+template <class Means> void do_rounds(Means means, uint32_t rounds)
 {
 	for (uint32_t round = 0; round < rounds; round++)
-		take_turn(means, round);
+		do_round(means, round);
 }
 
 /* The sums, by the machine that has the memory. */
@@ -417,7 +418,7 @@ void run(const std::string &device, const std::string &host, uint32_t rounds)
 				   IBV_ACCESS_REMOTE_WRITE |
 				   IBV_ACCESS_REMOTE_ATOMIC),
 		"region"));
-	std::vector<std::unique_ptr<Lane>> lanes;
+	std::vector<std::unique_ptr<Connection>> connections;
 	Card mine = {{},
 		     address.gid,
 		     reinterpret_cast<uintptr_t>(&table),
@@ -425,14 +426,15 @@ void run(const std::string &device, const std::string &host, uint32_t rounds)
 		     rounds};
 
 	for (size_t i = 0; i < workers; i++) {
-		lanes.push_back(
-			std::make_unique<Lane>(context.get(), pd.get()));
-		mine.qpn[i] = lanes[i]->number();
+		connections.push_back(
+			std::make_unique<Connection>(context.get(), pd.get()));
+		mine.qpn[i] = connections[i]->number();
 	}
 	const Card theirs = group.exchange(mine).value()[1 - group.rank()];
 	for (size_t i = 0; i < workers; i++) {
-		lanes[i]->connect(theirs.qpn[i], theirs.gid, address.index);
-		lanes[i]->aim(theirs.address, theirs.rkey);
+		connections[i]->connect(theirs.qpn[i], theirs.gid,
+					address.index);
+		connections[i]->aim(theirs.address, theirs.rkey);
 	}
 	/* Both are connected. */
 	group.barrier().value();
@@ -442,7 +444,7 @@ void run(const std::string &device, const std::string &host, uint32_t rounds)
 	const auto start = [&](auto means, uint32_t count, size_t number) {
 		threads.emplace_back([=, &errors] {
 			try {
-				take_turns(means, count);
+				do_rounds(means, count);
 			} catch (...) {
 				errors[number] = std::current_exception();
 			}
@@ -452,7 +454,7 @@ void run(const std::string &device, const std::string &host, uint32_t rounds)
 		start(Local{table}, theirs.rounds, 0);
 	else
 		for (size_t i = 0; i < workers; i++)
-			start(Remote{*lanes[i]}, rounds, i);
+			start(Remote{*connections[i]}, rounds, i);
 	for (std::thread &thread : threads)
 		thread.join();
 	group.barrier().value();

@@ -5,9 +5,9 @@
  *   first machine:   striped_copy pavo0,pavo1 TO-FILE
  *   second machine:  striped_copy pavo0,pavo1 ADDRESS-OF-THE-FIRST FROM-FILE
  *
- * Each adapter is a lane; the first of one machine is connected with the first of the
- * other, and so on. If a lane fails on the way, the others carry its part. The second
- * says how much went by each lane, and the first whether the bytes came as they were
+ * Each adapter is a path; the first of one machine is connected with the first of the
+ * other, and so on. If a path fails on the way, the others carry its part. The second
+ * says how much went by each path, and the first whether the bytes came as they were
  * sent.
  */
 #include <array>
@@ -32,11 +32,11 @@ using Clock = std::chrono::steady_clock;
 
 constexpr uint32_t job_id = 1006;
 constexpr uint64_t key = 0x737472697065;
-constexpr size_t most_lanes = 8;
+constexpr size_t most_paths = 8;
 
 /* An adapter, with a window of the job. */
-struct Lane {
-	Lane(const pavo::Group &group, const std::string &name,
+struct Path {
+	Path(const pavo::Group &group, const std::string &name,
 	     std::span<std::byte> buffer)
 		: device(pavo::Device::open(name).value()),
 		  job(pavo::Job::open(device, job_id, key).value()),
@@ -55,7 +55,7 @@ struct Lane {
 /* Numbers that the ends tell each other first. */
 struct Hello {
 	uint64_t bytes;
-	size_t lanes;
+	size_t paths;
 };
 
 struct End {
@@ -70,14 +70,14 @@ struct End {
 	{
 		Hello theirs = tell(Hello{buffer.size(), adapters.size()});
 
-		if (theirs.lanes != adapters.size())
+		if (theirs.paths != adapters.size())
 			throw std::runtime_error(
 				"the other end has another number of adapters");
 		if (group.rank() == 0)
 			buffer.resize(theirs.bytes);
 		for (const std::string &name : adapters)
 			add(name);
-		memory = tell(lanes[0]->mapping.pvo());
+		memory = tell(paths[0]->mapping.pvo());
 	}
 
 	/* Gives @mine to the other end. Return: what that gave. */
@@ -92,12 +92,12 @@ struct End {
 	{
 		std::array<uint32_t, 4> contexts;
 
-		lanes.push_back(std::make_unique<Lane>(group, name, buffer));
-		pavo::Window &window = lanes.back()->window;
+		paths.push_back(std::make_unique<Path>(group, name, buffer));
+		pavo::Window &window = paths.back()->window;
 		auto address = pavo::connect(group, window).value()[other];
 		striped.add(window, contexts).value();
 		contexts = tell(contexts);
-		striped.connect(lanes.size() - 1,
+		striped.connect(paths.size() - 1,
 				{address, {contexts.begin(), contexts.end()}})
 			.value();
 	}
@@ -115,7 +115,7 @@ struct End {
 	pavo::Group group;
 	size_t other;
 	std::vector<std::byte> buffer;
-	std::vector<std::unique_ptr<Lane>> lanes;
+	std::vector<std::unique_ptr<Path>> paths;
 	pavo::Striped striped;
 	pavo::Pvo memory;
 };
@@ -147,24 +147,24 @@ void send(End &end, const std::vector<std::string> &adapters)
 	pavo::Completion moved;
 
 	end.striped
-		.put({.local = end.lanes[0]->mapping.pvo(),
+		.put({.local = end.paths[0]->mapping.pvo(),
 		      .remote = end.memory,
 		      .length = end.buffer.size(),
-		      .tell = true},
+		      .notify = true},
 		     moved)
 		.value();
 	while (end.striped.pending())
 		end.striped.progress();
 	std::chrono::duration<double> time = Clock::now() - begin;
 	for (size_t i = 0; i < adapters.size(); i++) {
-		pavo::StripedLane lane = end.striped.lane(i);
+		pavo::StripedPath path = end.striped.path(i);
 
 		printf("%s: %llu bytes, %.1f MB/s", adapters[i].c_str(),
-		       static_cast<unsigned long long>(lane.bytes),
-		       double(lane.bytes) / time.count() / 1e6);
-		if (!lane.alive)
+		       static_cast<unsigned long long>(path.bytes),
+		       double(path.bytes) / time.count() / 1e6);
+		if (!path.alive)
 			printf(", then it was given up: %s",
-			       lane.error.message().c_str());
+			       path.error.message().c_str());
 		puts("");
 	}
 	end.tell(char(moved.result().has_value()));
@@ -182,7 +182,7 @@ std::vector<std::string> split(const std::string &text)
 
 	while (std::getline(names, name, ','))
 		list.push_back(name);
-	if (list.empty() || list.size() > most_lanes)
+	if (list.empty() || list.size() > most_paths)
 		throw std::runtime_error("one adapter to eight, with commas");
 	return list;
 }

@@ -18,8 +18,8 @@ static_assert(int(FrameState::dead) == PAVO_FRAME_DEAD);
 static_assert(message_kind::plain == PAVO_MESSAGE_PLAIN &&
 	      message_kind::rdma == PAVO_MESSAGE_RDMA &&
 	      message_kind::striped == PAVO_MESSAGE_STRIPED);
-static_assert(rdma_flag::tell_source == PAVO_RDMA_NOTIFY_SOURCE &&
-	      rdma_flag::tell_target == PAVO_RDMA_NOTIFY_TARGET &&
+static_assert(rdma_flag::notify_source == PAVO_RDMA_NOTIFY_SOURCE &&
+	      rdma_flag::notify_target == PAVO_RDMA_NOTIFY_TARGET &&
 	      rdma_flag::to_fifo == PAVO_RDMA_TO_FIFO &&
 	      rdma_flag::from_fifo == PAVO_RDMA_FROM_FIFO);
 static_assert(piece_align == PAVO_PIECE_ALIGN);

@@ -44,7 +44,7 @@ pavo::StripedOptions with(pavo::StripedOptions all,
 			  const pavo_striped_options &options)
 {
 	set(all.chunk, options.chunk);
-	all.lane = with(all.lane, options.lane);
+	all.path = with(all.path, options.path);
 	set(all.timeout, options.timeout);
 	set(all.max_timeout, options.max_timeout);
 	set(all.attempts, options.attempts);
@@ -83,7 +83,7 @@ int begin(pavo_rdma *rdma, pavo::Direction direction, int peer,
 		pavo::RdmaMove what{.local = {move->local_pvo},
 				    .remote = {move->remote_pvo},
 				    .length = move->bytes,
-				    .tell = move->tell != 0,
+				    .notify = move->notify != 0,
 				    .tag = move->tag,
 				    .target = end_of(move->to_fifo),
 				    .source = end_of(move->from_fifo)};
@@ -107,7 +107,7 @@ int begin(pavo_striped *striped, pavo::Direction direction,
 		pavo::StripedMove what{.local = {move->local_pvo},
 				       .remote = {move->remote_pvo},
 				       .length = move->bytes,
-				       .tell = move->tell != 0,
+				       .notify = move->notify != 0,
 				       .tag = move->tag};
 		pavo::Striped &own = striped->striped;
 		auto ended = over(done, context);
@@ -237,26 +237,28 @@ void pavo_rdma_on_piece(pavo_rdma *rdma, pavo_piece_call *piece, void *context)
 
 void pavo_rdma_on_feed(pavo_rdma *rdma, pavo_fill_call *fill, void *context)
 {
-	rdma->rdma.on_feed([=](const pavo::RdmaAsked &asked) {
-		return filler(fill, context, asked.tag);
+	rdma->rdma.on_feed([=](const pavo::RdmaReadRequest &request) {
+		return filler(fill, context, request.tag);
 	});
 }
 
-void pavo_rdma_on_asked(pavo_rdma *rdma, pavo_asked_call *asked, void *context)
+void pavo_rdma_on_read_request(pavo_rdma *rdma, pavo_read_request_call *call,
+			       void *context)
 {
-	rdma->rdma.on_feed([=](const pavo::RdmaAsked &a) {
+	rdma->rdma.on_feed([=](const pavo::RdmaReadRequest &request) {
 		void *with = context;
-		pavo_fill_call *fill = asked(context, a.from.node,
-					     a.from.window, a.tag, a.at,
-					     a.length, &with);
+		pavo_fill_call *fill = call(context, request.from.node,
+					    request.from.window, request.tag,
+					    request.at, request.length, &with);
 
-		return fill ? filler(fill, with, a.tag) : pavo::RdmaFill();
+		return fill ? filler(fill, with, request.tag) :
+			      pavo::RdmaFill();
 	});
 }
 
-int pavo_rdma_lend(pavo_rdma *rdma, uint32_t *rcxts, size_t n)
+int pavo_rdma_take_rcxts(pavo_rdma *rdma, uint32_t *rcxts, size_t n)
 {
-	return status_of(rdma->rdma.lend({rcxts, n}));
+	return status_of(rdma->rdma.take_rcxts({rcxts, n}));
 }
 
 int pavo_rdma_add(pavo_rdma *rdma, uint16_t node, uint32_t window,
@@ -361,16 +363,16 @@ int pavo_striped_add(pavo_striped *striped, pavo_window *window,
 {
 	auto added = striped->striped.add(window->window, {rcxts, n});
 
-	return added.has_value() ? int(striped->striped.lanes()) - 1 :
+	return added.has_value() ? int(striped->striped.paths()) - 1 :
 				   status_of(added);
 }
 
-int pavo_striped_connect(pavo_striped *striped, int lane, uint16_t node,
+int pavo_striped_connect(pavo_striped *striped, int path, uint16_t node,
 			 uint32_t window, const uint32_t *rcxts, size_t n)
 {
 	return status([&] {
 		return status_of(striped->striped.connect(
-			size_t(lane), {{node, window}, {rcxts, rcxts + n}}));
+			size_t(path), {{node, window}, {rcxts, rcxts + n}}));
 	});
 }
 
@@ -401,19 +403,19 @@ int64_t pavo_striped_due(const pavo_striped *striped)
 	return microseconds_until(striped->striped.due());
 }
 
-size_t pavo_striped_lanes(const pavo_striped *striped)
+size_t pavo_striped_paths(const pavo_striped *striped)
 {
-	return striped->striped.lanes();
+	return striped->striped.paths();
 }
 
-int pavo_striped_lane_of(const pavo_striped *striped, int number,
-			 pavo_striped_lane *lane)
+int pavo_striped_path_of(const pavo_striped *striped, int number,
+			 pavo_striped_path *path)
 {
-	pavo::StripedLane all = striped->striped.lane(size_t(number));
+	pavo::StripedPath all = striped->striped.path(size_t(number));
 
-	if (size_t(number) >= striped->striped.lanes())
+	if (size_t(number) >= striped->striped.paths())
 		return -EINVAL;
-	*lane = {.alive = all.alive,
+	*path = {.alive = all.alive,
 		 .error = -all.error.number(),
 		 .chunks = all.chunks,
 		 .bytes = all.bytes};

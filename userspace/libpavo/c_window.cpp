@@ -208,7 +208,7 @@ int pavo_window_prepare_piece(pavo_window *window, uint16_t node, uint32_t to,
 {
 	pavo::Window &own = window->window;
 
-	if (bytes > own.piece_room())
+	if (bytes > own.max_piece())
 		return -EMSGSIZE;
 	return status_of(own.prepare_piece(
 		{node, to}, pavo::from_abi(*piece), uint32_t(bytes),
@@ -217,9 +217,9 @@ int pavo_window_prepare_piece(pavo_window *window, uint16_t node, uint32_t to,
 		}));
 }
 
-size_t pavo_window_piece_room(const pavo_window *window)
+size_t pavo_window_max_piece(const pavo_window *window)
 {
-	return window->window.piece_room();
+	return window->window.max_piece();
 }
 
 pavo_handler *pavo_handler_open(pavo_window *window)

@@ -35,7 +35,7 @@ void must_be_a_machine_each(const std::vector<Introduction> &all)
 					     " have the same node number");
 }
 
-/* Contexts that each process lends to each other one, by the rank of one, then of the other. */
+/* Contexts that each process takes for each other one, by the rank of one, then of the other. */
 class Contexts {
 public:
 	Contexts(const Group &group, const ConnectOptions &options)
@@ -52,7 +52,7 @@ public:
 	}
 
 	/* Those of this process that @other may use. */
-	std::span<uint32_t> lent_to(uint16_t other)
+	std::span<uint32_t> taken_for(uint16_t other)
 	{
 		return std::span(own_).subspan(other * options_.contexts,
 					       options_.contexts);
@@ -64,8 +64,8 @@ public:
 	}
 
 	/* Those of @other that this process may use. @all: bytes() of all processes. */
-	std::vector<uint32_t> lent_by(uint16_t other,
-				      const std::vector<std::byte> &all) const
+	std::vector<uint32_t> taken_by(uint16_t other,
+				       const std::vector<std::byte> &all) const
 	{
 		std::vector<uint32_t> rcxts(options_.contexts);
 		size_t at =
@@ -143,10 +143,11 @@ Result<std::vector<Rdma::Peer>> connect(Group &group, Rdma &rdma,
 			return Unexpected(windows.error());
 		for (uint16_t other = 0; other < group.size(); other++)
 			if (contexts.are_peers(other)) {
-				auto lent = rdma.lend(contexts.lent_to(other));
+				auto taken = rdma.take_rcxts(
+					contexts.taken_for(other));
 
-				if (!lent)
-					return Unexpected(lent.error());
+				if (!taken)
+					return Unexpected(taken.error());
 			}
 		auto all = group.exchange_bytes(contexts.bytes());
 
@@ -156,7 +157,7 @@ Result<std::vector<Rdma::Peer>> connect(Group &group, Rdma &rdma,
 			if (contexts.are_peers(other)) {
 				auto added = rdma.add(
 					{(*windows)[other],
-					 contexts.lent_by(other, *all)});
+					 contexts.taken_by(other, *all)});
 
 				if (!added)
 					return Unexpected(added.error());

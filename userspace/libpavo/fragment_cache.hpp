@@ -55,7 +55,7 @@ struct Range {
  *   int enter(uint32_t entry, Range, Registration &): let the kernel watch the memory
  *     and register it then; return: 0 or errno;
  *   void leave(uint32_t entry, Registration &): the contrary;
- *   bool changed(uint32_t entry): has the kernel told of a change since?
+ *   bool changed(uint32_t entry): has the kernel reported a change since?
  */
 template <class Registrar> class FragmentCache {
 public:
@@ -232,7 +232,7 @@ private:
 		err = more.covers(asked) && asked.covers(more) ? EAGAIN :
 								 make(more, i);
 		if (err)
-			err = make_room_for(asked, i);
+			err = make_space_for(asked, i);
 		if (err)
 			stats_.failures++;
 		return err ? -err : int64_t(i);
@@ -258,7 +258,7 @@ private:
 	/* ------------------------------- all below: under the mutex */
 
 	/* Registers @range, at the cost of others if need be. */
-	int make_room_for(const Range &range, uint32_t &entry) noexcept
+	int make_space_for(const Range &range, uint32_t &entry) noexcept
 	{
 		int err;
 

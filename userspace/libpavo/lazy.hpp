@@ -27,7 +27,7 @@ namespace pavo {
 /** With what is by default. Throws Failure: EINVAL. */
 pavo_cache_options completed(const pavo_cache_options &options);
 
-/** Tells the process that made it from a child. */
+/** Distinguishes the process that made it from a child. */
 class Owner {
 public:
 	/** Throws Failure: ENOMEM. */

@@ -60,7 +60,7 @@ private:
 
 } // namespace
 
-struct MappingCache::Inside : Lazy<Mapper> {
+struct MappingCache::Impl : Lazy<Mapper> {
 	using Lazy<Mapper>::Lazy;
 
 	static MappingPiece piece(const Cache::Entry &entry, uint32_t number,
@@ -88,7 +88,7 @@ struct MappingCache::Inside : Lazy<Mapper> {
 
 MappingCache::MappingCache(const Job &job, const pavo_cache_options &options)
 	: file_(job.file()),
-	  inside_(std::make_unique<Inside>(options, job.fd(), job))
+	  impl_(std::make_unique<Impl>(options, job.fd(), job))
 {
 }
 
@@ -107,7 +107,7 @@ MappingCache::MappingCache(MappingCache &&from) noexcept = default;
 MappingCache &MappingCache::operator=(MappingCache &&from) noexcept
 {
 	std::swap(file_, from.file_);
-	std::swap(inside_, from.inside_);
+	std::swap(impl_, from.impl_);
 	return *this;
 }
 
@@ -116,26 +116,26 @@ MappingCache::get(std::span<std::byte> buffer,
 		  std::span<MappingPiece> room) noexcept
 {
 	const Range all = Range::of(buffer.data(), buffer.size());
-	Inside &inside = *inside_;
+	Impl &impl = *impl_;
 
-	if (!inside.get_quickly(all, room, Inside::piece)) [[unlikely]]
-		return inside.get_all(all, room);
+	if (!impl.get_quickly(all, room, Impl::piece)) [[unlikely]]
+		return impl.get_all(all, room);
 	return room.first(1);
 }
 
 void MappingCache::put(std::span<const MappingPiece> pieces) noexcept
 {
-	inside_->put(pieces);
+	impl_->put(pieces);
 }
 
 void MappingCache::tick() noexcept
 {
-	inside_->tick();
+	impl_->tick();
 }
 
 pavo_cache_stats MappingCache::stats() const noexcept
 {
-	return inside_->stats();
+	return impl_->stats();
 }
 
 } // namespace pavo

@@ -9,13 +9,13 @@
 #include "error.hpp"
 #include "rdma_engine.hpp"
 #include "rdma_once.hpp"
-#include "rdma_word.hpp"
+#include "rdma_control.hpp"
 
 namespace pavo {
 
 namespace {
 
-/* The tid of an operation's first attempt. */
+/* Return the tid of an operation's first attempt. */
 uint64_t first_of(uint64_t tid, uint16_t attempts)
 {
 	return attempts < tid ? tid - attempts : tid;
@@ -23,12 +23,12 @@ uint64_t first_of(uint64_t tid, uint16_t attempts)
 
 } // namespace
 
-/* The window as the engine sees it; counts its frames and keeps their marks. */
+/* The engine's interface to the window; counts frames and keeps their outcomes. */
 class Rdma::WindowPort : public RdmaPort {
 public:
 	explicit WindowPort(Window &window) : window_(window)
 	{
-		/* Marks of frames that were sent before are not its own. */
+		/* Outcomes of frames that were sent before are not its own. */
 		window.forget_sent();
 	}
 
@@ -49,7 +49,7 @@ public:
 		return error;
 	}
 
-	uint32_t piece_room() const override { return window_.piece_room(); }
+	uint32_t max_piece() const override { return window_.max_piece(); }
 
 	std::error_code
 	piece(WindowAddress to, const PieceFrame &piece, uint32_t length,
@@ -96,21 +96,21 @@ public:
 		(void)window_.cancel({&rcxt, 1});
 	}
 
-	void ask_about(WindowAddress to, uint32_t rcxt) override
+	void query_context(WindowAddress to, uint32_t rcxt) override
 	{
-		say(to, {.what = RdmaWord::ask, .rcxt = rcxt});
+		send_control(to, {.type = RdmaControl::query, .rcxt = rcxt});
 	}
 
-	/* Goes with the next start; who hears nothing asks again. */
-	void say(WindowAddress to, const RdmaWord &word)
+	/* Send with the next start(). A peer that gets no answer repeats its query. */
+	void send_control(WindowAddress to, const RdmaControl &control)
 	{
-		(void)send(to, word.encode(), message_kind::rdma);
+		(void)send(to, control.encode(), message_kind::rdma);
 	}
 
-	/* A context was not this window's: since the last call. */
+	/* Return whether a frame failed for a context that is not this window's; then reset. */
 	bool lost_contexts() { return std::exchange(lost_, false); }
 
-	/* Before slots are used again. */
+	/* Take outcomes of frames before their slots are reused. */
 	void take_marks()
 	{
 		FrameState state;
@@ -127,11 +127,11 @@ public:
 
 private:
 	Window &window_;
-	/* Frames written, and of those marked, in their order. */
+	/* Frames written, and those whose outcome is known, in order. */
 	uint32_t written_ = 0;
 	uint32_t marked_ = 0;
 	std::unordered_map<uint32_t, FrameState> marks_;
-	/* The window is, after a PVO that was none. */
+	/* The window is disabled by an invalid PVO. */
 	bool dead_ = false;
 	bool lost_ = false;
 };
@@ -163,7 +163,7 @@ Rdma::~Rdma()
 
 Rdma::Rdma(Rdma &&from) noexcept = default;
 
-Result<void> Rdma::lend(std::span<uint32_t> rcxts) noexcept
+Result<void> Rdma::take_rcxts(std::span<uint32_t> rcxts) noexcept
 {
 	size_t before = rcxts_.size();
 
@@ -184,7 +184,7 @@ Result<Rdma::Peer> Rdma::add(const RdmaPeer &peer) noexcept
 
 		if (own.empty())
 			return Unexpected(std::errc::invalid_argument);
-		return lend(own).transform(
+		return take_rcxts(own).transform(
 			[&] { return engine_->add(peer, own); });
 	});
 }
@@ -202,7 +202,7 @@ Result<void> Rdma::begin(Direction direction, Peer peer, const RdmaMove &move,
 						std::move(done), Clock::now()));
 	});
 
-	/* Frames that cannot be handed over now go with the next. */
+	/* Frames that cannot be started now are started with the next. */
 	if (begun)
 		(void)window_->start();
 	return begun;
@@ -294,7 +294,7 @@ void Rdma::on_piece(std::function<void(const RdmaPiece &)> call)
 	piece_ = std::move(call);
 }
 
-void Rdma::on_feed(std::function<RdmaFill(const RdmaAsked &)> call)
+void Rdma::on_feed(std::function<RdmaFill(const RdmaReadRequest &)> call)
 {
 	feed_ = std::move(call);
 }
@@ -307,13 +307,13 @@ void Rdma::take_done(const Message &message, Clock::time_point now)
 	done.rcxt = once_->name(rcxt);
 	if (engine_->done(done, now))
 		return;
-	/* An operation that failed here fails there, too; its end asks again or gives up. */
+	/* A failed operation fails at the peer, too, which retries or gives up. */
 	if (done.target && done.status == PvoResult::ok)
 		arrive({message.from, rcxt, done.tag, done.length},
 		       first_of(done.tid, done.attempts));
 }
 
-/* Told by a context that may have another name now. */
+/* Call the arrival callback, with the present number of a context that was renewed. */
 void Rdma::arrive(const RdmaArrival &arrival, uint64_t first)
 {
 	RdmaArrival renamed = arrival;
@@ -331,7 +331,7 @@ void Rdma::take_piece(const Message &message)
 
 	if (!once_->piece(piece.local_rcxt, first, piece.fragment))
 		return;
-	if (auto length = RdmaTold::length(piece.pvo))
+	if (auto length = RdmaNotification::length(piece.pvo))
 		arrive({message.from, piece.local_rcxt, piece.tag, *length},
 		       first);
 	else if (piece_)
@@ -339,7 +339,7 @@ void Rdma::take_piece(const Message &message)
 			message.piece_bytes()});
 }
 
-void Rdma::take_asked(const Message &message)
+void Rdma::take_read_request(const Message &message)
 {
 	RequestFrame request = message.request();
 	RdmaFill fill;
@@ -351,48 +351,49 @@ void Rdma::take_asked(const Message &message)
 		engine_->feed(message.from, request, std::move(fill));
 }
 
-void Rdma::take_word(const Message &message, Clock::time_point now)
+void Rdma::take_control(const Message &message, Clock::time_point now)
 {
-	auto word = RdmaWord::decode(message.payload);
+	auto control = RdmaControl::decode(message.payload);
 
-	if (word && word->what == RdmaWord::renewed)
-		engine_->renew_remote(message.from, word->rcxt, word->now,
-				      word->ended, now);
-	else if (word)
-		asked_.push_back({message.from, word->rcxt});
+	if (control && control->type == RdmaControl::renewed)
+		engine_->renew_remote(message.from, control->rcxt, control->now,
+				      control->ended, now);
+	else if (control)
+		queries_.push_back({message.from, control->rcxt});
 }
 
 /*
- * Peers that hear nothing: which contexts took the place of those that they know? First
- * all that came by these before a recovery is looked at, so that the answer knows of it.
+ * Answer queries of peers with the new numbers of renewed contexts. First take all frames that
+ * arrived before the recovery, so that the answer includes the operations that they end.
  */
 Result<void> Rdma::answer(Clock::time_point now)
 {
-	if (asked_.empty())
+	if (queries_.empty())
 		return {};
 	auto renewed = renew(now);
 	auto lmt = renewed.and_then([this] { return window_->lmt(); });
-	/* A peer that hears nothing asks again. */
+	/* A peer that gets no answer repeats its query. */
 	if (!lmt) {
-		asked_.clear();
+		queries_.clear();
 		return Unexpected(lmt.error());
 	}
 	while (int32_t(lmt->recv_count - window_->received()) > 0)
 		window_->receive(
 			[&](const Message &message) { take(message, now); });
-	for (const Asked &asked : std::exchange(asked_, {})) {
-		uint32_t name = once_->name(asked.rcxt);
+	for (const Query &query : std::exchange(queries_, {})) {
+		uint32_t name = once_->name(query.rcxt);
 
-		if (name != asked.rcxt)
-			port_->say(asked.from, {.what = RdmaWord::renewed,
-						.rcxt = asked.rcxt,
-						.now = name,
-						.ended = once_->ended(name)});
+		if (name != query.rcxt)
+			port_->send_control(query.from,
+					    {.type = RdmaControl::renewed,
+					     .rcxt = query.rcxt,
+					     .now = name,
+					     .ended = once_->ended(name)});
 	}
 	return {};
 }
 
-/* After a recovery of the adapter all contexts are to be taken anew. */
+/* Take all contexts anew after a recovery of the adapter. */
 Result<void> Rdma::renew(Clock::time_point now)
 {
 	std::vector<uint32_t> old = once_->names();
@@ -419,11 +420,11 @@ void Rdma::take(const Message &message, Clock::time_point now)
 		take_piece(message);
 		break;
 	case FrameType::rdma_read:
-		take_asked(message);
+		take_read_request(message);
 		break;
 	default:
 		if (message.kind == message_kind::rdma)
-			take_word(message, now);
+			take_control(message, now);
 		else if (found != message_.end() && found->second)
 			found->second(message);
 	}
@@ -453,7 +454,7 @@ Result<void> Rdma::wait(const Completion &completion)
 	while (!completion.over()) {
 		if (!pending())
 			return Unexpected(std::errc::invalid_argument);
-		/* Of an error from which it cannot go on the operation ends with it. */
+		/* An error that stops the operation ends it with that error. */
 		(void)progress();
 	}
 	return completion.result();

@@ -10,7 +10,7 @@ namespace pavo {
 
 namespace {
 
-/* Verdict of a frame's mark on the piece; none: it may still come. */
+/* Convert the outcome of a request to an error of the piece; none: retry. */
 std::error_code verdict(FrameState state)
 {
 	switch (state) {
@@ -18,7 +18,7 @@ std::error_code verdict(FrameState state)
 	case FrameState::not_sent:
 	case FrameState::busy:
 	case FrameState::cancelled:
-	/* A recovery: by the next attempt it has another. */
+	/* A recovery: the next attempt has another context. */
 	case FrameState::bad_rcxt:
 		return {};
 	case FrameState::bad_pvo:
@@ -31,7 +31,7 @@ std::error_code verdict(FrameState state)
 	}
 }
 
-/* The data of words. */
+/* Make the data of a final notification. */
 void nothing(uint64_t, std::span<std::byte> to)
 {
 	std::ranges::fill(to, std::byte(0));
@@ -42,9 +42,9 @@ bool possible(Direction direction, const RdmaMove &move)
 	bool write = direction == Direction::write;
 	uint64_t first = (write ? move.remote : move.local).value;
 
-	/* Numbers above are for words (RdmaTold). */
+	/* Higher numbers are final notifications. */
 	if (move.target == RdmaEnd::fifo &&
-	    first > RdmaTold::numbers - move.length)
+	    first > RdmaNotification::numbers - move.length)
 		return false;
 	return !write || move.source == RdmaEnd::memory || move.fill;
 }
@@ -86,7 +86,7 @@ std::error_code RdmaEngine::begin(Direction direction, size_t peer,
 	operation->direction = direction;
 	operation->move = move;
 	operation->done = std::move(done);
-	operation->told = !move.tell;
+	operation->notified = !move.notify;
 	peers_[peer].waiting.push_back(std::move(operation));
 	operations_++;
 	pump(peer, now);
@@ -95,7 +95,7 @@ std::error_code RdmaEngine::begin(Direction direction, size_t peer,
 
 /* ------------------------------------------------------------------ pieces */
 
-/* Bytes that are asked for at a time. */
+/* Return the bytes of one request. */
 uint32_t RdmaEngine::piece_of(const RdmaMove &move) const
 {
 	return move.target == RdmaEnd::fifo || move.source == RdmaEnd::fifo ?
@@ -104,41 +104,41 @@ uint32_t RdmaEngine::piece_of(const RdmaMove &move) const
 }
 
 /*
- * The next part of an operation that waits: the next piece, or when all are over the
- * word for the other end. Only a write of one piece needs no word, for pieces
- * may end in any order.
+ * Prepare the next part of an operation: a piece or, after all pieces, the final notification. It
+ * is left out for a write of one piece, whose request notifies the target: pieces may end in any
+ * order.
  */
 void RdmaEngine::next_piece(Operation &operation, Channel &channel) const
 {
 	const RdmaMove &move = operation.move;
-	uint32_t left = move.length - operation.asked;
+	uint32_t left = move.length - operation.requested;
 	uint32_t piece = piece_of(move);
 	bool last = operation.begun && !left;
 	bool write = operation.direction == Direction::write;
 	bool only = write && move.length <= piece;
 
 	channel.direction = write || last ? Direction::write : Direction::read;
-	channel.offset = operation.asked;
+	channel.offset = operation.requested;
 	channel.length = std::min(left, piece);
 	channel.flags = channel.direction == Direction::write ?
-				rdma_flag::tell_source :
-				rdma_flag::tell_target;
-	if (!operation.told && only)
-		channel.flags |= rdma_flag::tell_target;
+				rdma_flag::notify_source :
+				rdma_flag::notify_target;
+	if (!operation.notified && only)
+		channel.flags |= rdma_flag::notify_target;
 	if (last || only)
-		operation.told = true;
+		operation.notified = true;
 	if (move.target == RdmaEnd::fifo || last)
 		channel.flags |= rdma_flag::to_fifo;
-	channel.tells = last;
+	channel.final = last;
 	channel.feeds = last || (move.source == RdmaEnd::fifo && write);
 	if (move.source == RdmaEnd::fifo && !write && !last)
 		channel.flags |= rdma_flag::from_fifo;
 	operation.begun = true;
-	operation.asked += channel.length;
+	operation.requested += channel.length;
 	operation.under_way++;
 }
 
-/* Idle channels get work. An operation that is all asked for waits aside for its ends. */
+/* Give pieces of waiting operations to idle channels. */
 void RdmaEngine::pump(size_t number, Clock::time_point now)
 {
 	Peer &peer = peers_[number];
@@ -148,12 +148,12 @@ void RdmaEngine::pump(size_t number, Clock::time_point now)
 		Channel &channel = channels_[peer.idle.back()];
 
 		next_piece(*operation, channel);
-		if (operation->asked == operation->move.length)
+		if (operation->requested == operation->move.length)
 			peer.waiting.pop_front();
 		peer.idle.pop_back();
 		channel.operation = std::move(operation);
 		channel.attempts = 0;
-		ask(channel, now);
+		send_request(channel, now);
 	}
 }
 
@@ -167,35 +167,35 @@ RdmaEngine::Clock::duration RdmaEngine::timeout(const Channel &channel) const
 	return std::min(wait, options_.max_timeout);
 }
 
-/* Its data is made here: no request, pieces at once. */
+/* Send data that this process makes: pieces at once, without a request. */
 void RdmaEngine::feed(Channel &channel)
 {
 	const Peer &peer = peers_[channel.peer];
 	const RdmaMove &move = channel.operation->move;
-	bool tells = channel.tells;
+	bool final = channel.final;
 
 	feeder_.start({
 		.to = peer.address,
 		.head = {.local_rcxt = channel.local,
 			 .remote_rcxt = channel.remote,
 			 .tid = channel.tid,
-			 .pvo = tells ? RdmaTold::number(move.length) :
+			 .pvo = final ? RdmaNotification::number(move.length) :
 					(move.remote + channel.offset).value,
-			 .total = tells ? 1 : channel.length,
+			 .total = final ? 1 : channel.length,
 			 .fragment = 0,
 			 .tag = move.tag,
 			 .attempts = channel.attempts,
 			 .flags = channel.flags,
 			 .cookie = 0},
 		.at = (move.local + channel.offset).value,
-		.fill = tells ? RdmaFill(nothing) : move.fill,
+		.fill = final ? RdmaFill(nothing) : move.fill,
 	});
 }
 
 void RdmaEngine::feed(WindowAddress to, const RequestFrame &request,
 		      RdmaFill fill)
 {
-	/* This end's own operations are not for others to end. */
+	/* A peer must not end an operation of this end. */
 	if (by_local_.contains(request.local_rcxt))
 		return;
 	feeder_.start({
@@ -220,18 +220,18 @@ void RdmaEngine::pump_feeds()
 	feeder_.pump([this](uint32_t rcxt, std::error_code error) {
 		auto found = by_local_.find(rcxt);
 
-		/* The peer that asked for data asks again, if it does not come. */
+		/* A peer that requested data retries by itself. */
 		if (found != by_local_.end())
 			channels_[found->second].refused = error;
 	});
 }
 
-void RdmaEngine::ask(Channel &channel, Clock::time_point now)
+void RdmaEngine::send_request(Channel &channel, Clock::time_point now)
 {
 	const Peer &peer = peers_[channel.peer];
 	const RdmaMove &move = channel.operation->move;
 	channel.tid++;
-	channel.asked = now;
+	channel.requested_at = now;
 	channel.deadline = now + timeout(channel);
 	if (channel.feeds) {
 		feed(channel);
@@ -266,11 +266,11 @@ void RdmaEngine::unframe(Channel &channel)
 		feeder_.stop(channel.local);
 }
 
-void RdmaEngine::again(Channel &channel, Clock::time_point now)
+void RdmaEngine::retry(Channel &channel, Clock::time_point now)
 {
 	bool give_up = channel.attempts + 1u >= options_.attempts;
 
-	/* A write may still be sending its last attempt; a read keeps what came. */
+	/* A write may still be sending its last attempt; a read keeps data that has arrived. */
 	if (channel.direction == Direction::write || give_up)
 		port_.cancel(channel.local);
 	unframe(channel);
@@ -280,10 +280,11 @@ void RdmaEngine::again(Channel &channel, Clock::time_point now)
 	}
 	channel.attempts++;
 	repeated_++;
-	/* The first that is late may well be lost. */
+	/* After one timeout a lost packet is more likely than a lost context. */
 	if (channel.attempts > 1)
-		port_.ask_about(peers_[channel.peer].address, channel.remote);
-	ask(channel, now);
+		port_.query_context(peers_[channel.peer].address,
+				    channel.remote);
+	send_request(channel, now);
 }
 
 /* -------------------------------------------------------------- recovery */
@@ -300,14 +301,14 @@ void RdmaEngine::renew_local(uint32_t old, uint32_t now_it_is,
 
 	by_local_.erase(found);
 	by_local_[now_it_is] = number;
-	/* By the old name, while there is something under it. */
+	/* Before the number changes, by which the feeder knows it. */
 	unframe(channel);
 	channel.local = now_it_is;
 	if (channel.operation)
-		again(channel, now);
+		retry(channel, now);
 }
 
-/* Is it to that context of a peer? */
+/* True if the channel is connected to that context of a peer. */
 bool RdmaEngine::is_to(const Channel &channel, WindowAddress address,
 		       uint32_t remote) const
 {
@@ -334,17 +335,17 @@ void RdmaEngine::renew_channel(size_t number, uint32_t now_it_is,
 	Channel &channel = channels_[number];
 	uint64_t first = channel.tid - channel.attempts;
 
-	/* Nothing was begun after that, so nothing can be over. */
+	/* No later operation was begun, so none can be complete. */
 	if (ended > first)
 		return;
 	channel.remote = now_it_is;
 	if (!channel.operation)
 		return;
 	if (channel.direction == Direction::read || ended < first) {
-		again(channel, now);
+		retry(channel, now);
 		return;
 	}
-	/* Its process was told; it is not to be written to again. */
+	/* The process was notified, so its memory must not be written again. */
 	port_.cancel(channel.local);
 	piece_over(number, {}, now);
 }
@@ -373,19 +374,19 @@ void RdmaEngine::piece_over(size_t number, std::error_code error,
 	operation->under_way--;
 	if (error && !operation->error) {
 		operation->error = error;
-		/* Nothing more of it is asked for. */
+		/* Request no more pieces of it. */
 		std::erase(peers_[peer].waiting, operation);
-		operation->asked = operation->move.length;
-		operation->told = true;
+		operation->requested = operation->move.length;
+		operation->notified = true;
 	}
 	bool all = !operation->under_way &&
-		   operation->asked == operation->move.length;
-	bool finished = all && operation->told;
+		   operation->requested == operation->move.length;
+	bool finished = all && operation->notified;
 
 	if (all && !finished)
 		peers_[peer].waiting.push_front(operation);
 	pump(peer, now);
-	/* Last: what it calls may throw. */
+	/* Last, since the callback may throw. */
 	if (finished)
 		finish(operation);
 }
@@ -397,7 +398,7 @@ bool RdmaEngine::done(const DoneFrame &done, Clock::time_point now)
 	if (found == by_local_.end())
 		return false;
 	Channel &channel = channels_[found->second];
-	/* Of an attempt before the last, or told twice. */
+	/* Of an older attempt, or a duplicate. */
 	if (!channel.operation || done.tid != channel.tid)
 		return true;
 	piece_over(found->second,
@@ -407,7 +408,7 @@ bool RdmaEngine::done(const DoneFrame &done, Clock::time_point now)
 	return true;
 }
 
-/* Its data has not all gone out yet. */
+/* True while data of the piece waits to be sent. */
 bool RdmaEngine::still_sending(const Channel &channel, FrameState state) const
 {
 	if (channel.feeds)
@@ -416,7 +417,7 @@ bool RdmaEngine::still_sending(const Channel &channel, FrameState state) const
 	       state == FrameState::empty;
 }
 
-/* Of one that is at something. */
+/* Check a busy channel for an outcome or a response timeout. */
 void RdmaEngine::look_at(size_t number, Clock::time_point now)
 {
 	Channel &channel = channels_[number];
@@ -424,20 +425,21 @@ void RdmaEngine::look_at(size_t number, Clock::time_point now)
 
 	if (channel.framed)
 		state = port_.result(channel.frame);
-	/* The response timeout begins when it has been sent, if that is not held up for ever. */
+	/* The response timeout begins when all was sent, unless sending is stuck. */
 	if (still_sending(channel, state) &&
-	    now - channel.asked < options_.max_timeout * options_.attempts)
+	    now - channel.requested_at <
+		    options_.max_timeout * options_.attempts)
 		channel.deadline = now + timeout(channel);
 	if (state != FrameState::empty) {
 		channel.framed = false;
 		channel.refused = verdict(state);
-		/* Nothing is under way of what was not sent: no long wait. */
+		/* It was not sent, so no answer can come: retry soon. */
 		if (state != FrameState::sent)
 			channel.deadline = std::min(channel.deadline,
 						    now + options_.timeout);
 	}
 	if (!channel.refused && channel.deadline <= now)
-		again(channel, now);
+		retry(channel, now);
 	if (channel.refused)
 		piece_over(number, channel.refused, now);
 }

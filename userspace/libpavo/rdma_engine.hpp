@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * rdma_engine.hpp - what Rdma does about loss: pieces of operations on channels, each
- * asked for again until its end is told. Private to the library; time and the adapter
- * come from outside, so that tests can have their own.
+ * rdma_engine.hpp - loss recovery of Rdma: moves operations in pieces by channels, and requests a
+ * piece again until its completion arrives. Private to the library. The caller supplies the
+ * adapter and the time, so that tests can have their own.
  *
- * A channel is an rCxt here and one there, at one piece at a time. Its tids only ever
- * grow, so that at both ends the newest attempt is told from all before it.
+ * A channel is a pair of rCxts, one here and one of the peer, and moves one piece at a time. Its
+ * tids only grow, so that both ends can distinguish the newest attempt from older ones.
  */
 #ifndef PAVO_RDMA_ENGINE_HPP
 #define PAVO_RDMA_ENGINE_HPP
@@ -22,27 +22,27 @@
 
 namespace pavo {
 
-/** The adapter, as the engine sees it. */
+/** The engine's interface to the adapter. */
 class RdmaPort : public PiecePort {
 public:
 	/**
-	 * Asks for a piece. Return: no_buffer_space: not now. @frame is set to a number
-	 * by which result() tells what became of it.
+	 * Request a piece. Fails with no_buffer_space if no frame is free now.
+	 * @frame: set to a number for result()
 	 */
 	virtual std::error_code request(Direction direction, WindowAddress to,
 					const RequestFrame &request,
 					uint32_t &frame) = 0;
-	/** The outcome of a request, FrameState::empty: not known yet. */
+	/** Return the outcome of a request; FrameState::empty: not known yet. */
 	virtual FrameState result(uint32_t frame) = 0;
-	/** result() will not be asked for it. */
+	/** Drop the outcome of a request: result() is not called for it. */
 	virtual void forget(uint32_t frame) = 0;
-	/** Nothing more of what this rCxt is at is sent or placed. */
+	/** Abort this rCxt's operation: none of its data is sent or placed any more. */
 	virtual void cancel(uint32_t rcxt) = 0;
 	/**
-	 * No answer comes from a peer's context: did a recovery of its adapter take it
-	 * away? The answer comes by RdmaEngine::renew_remote().
+	 * Ask a peer whose context does not answer whether a recovery of its adapter ended the
+	 * context. The answer comes by RdmaEngine::renew_remote().
 	 */
-	virtual void ask_about(WindowAddress to, uint32_t rcxt) = 0;
+	virtual void query_context(WindowAddress to, uint32_t rcxt) = 0;
 };
 
 /**
@@ -50,7 +50,7 @@ public:
  * peer's FIFO, of one byte whose value is not used; its number says how long the operation was, and
  * is above those of all other pieces.
  */
-struct RdmaTold {
+struct RdmaNotification {
 	static constexpr uint64_t numbers = 1ull << 63;
 
 	static uint64_t number(uint32_t length) { return numbers | length; }
@@ -69,39 +69,38 @@ public:
 
 	RdmaEngine(RdmaPort &port, const RdmaOptions &options);
 
-	/** @locals: contexts here, one for each of the peer's. */
+	/** Add a peer. @locals: contexts of this end, as many as the peer has. */
 	size_t add(const RdmaPeer &peer, std::span<const uint32_t> locals);
-	/** Return: invalid_argument: there is no such peer; it cannot be moved so. */
+	/** Begin an operation. Fails with invalid_argument: no such peer, or an invalid move. */
 	std::error_code begin(Direction direction, size_t peer,
 			      const RdmaMove &move, Done done,
 			      Clock::time_point now);
-	/** A frame RDMA_DONE. True: it was of an operation of this end. */
+	/** Handle a frame RDMA_DONE. Return: whether it was of an operation of this end. */
 	bool done(const DoneFrame &done, Clock::time_point now);
 	/**
-	 * Data that another end asked for by one of the contexts that were lent, made by
-	 * @fill. A later attempt takes the place of an earlier one.
+	 * Send data that a peer requested from a FIFO; @fill makes it. A later attempt replaces an
+	 * earlier one.
 	 */
 	void feed(WindowAddress to, const RequestFrame &request, RdmaFill fill);
 	/**
-	 * A recovery took a context away, here or at a peer, and another is in its
-	 * place: what it was at is asked for again by that. None of that name: nothing
-	 * happens.
+	 * Replace a context that a recovery of this adapter or of a peer's has ended, and request
+	 * its piece again by the new one. Does nothing if no channel has context @old.
 	 */
 	void renew_local(uint32_t old, uint32_t now_it_is,
 			 Clock::time_point now);
 	/**
-	 * @ended: first tid of the last write that is over there; 0: none is. The
-	 * engine does not believe what cannot be: nothing happens.
+	 * @ended: first tid of the last write that is complete at the peer; 0: none is. The engine
+	 * ignores values that cannot be true.
 	 */
 	void renew_remote(WindowAddress peer, uint32_t old, uint32_t now_it_is,
 			  uint64_t ended, Clock::time_point now);
-	/** Results of frames, and what is late. Return: operations that ended. */
+	/** Handle outcomes of frames and response timeouts. Return: operations that ended. */
 	size_t look(Clock::time_point now);
-	/** Ends all without a word. */
+	/** Cancel all operations; their Done is not called. */
 	void stop();
 
 	size_t pending() const { return operations_; }
-	/** Of the window of a peer; all 0: there is no such peer. */
+	/** Return the address of a peer's window; all 0 where there is no such peer. */
 	WindowAddress address(size_t peer) const noexcept
 	{
 		return peer < peers_.size() ? peers_[peer].address :
@@ -116,12 +115,12 @@ private:
 		RdmaMove move;
 		Done done;
 		std::error_code error;
-		/** Bytes asked for so far, and pieces that are not here. */
-		uint32_t asked = 0;
+		/** Bytes requested so far, and pieces under way. */
+		uint32_t requested = 0;
 		uint32_t under_way = 0;
 		bool begun = false;
-		/** The other end was told, or need not be. */
-		bool told = false;
+		/** The peer was notified, or need not be. */
+		bool notified = false;
 	};
 	using Shared = std::shared_ptr<Operation>;
 
@@ -136,16 +135,16 @@ private:
 		uint32_t offset = 0;
 		uint32_t length = 0;
 		uint8_t flags = 0;
-		/** Its data is made by this process. */
+		/** This process makes its data. */
 		bool feeds = false;
-		/** It is the word that all pieces are over. */
-		bool tells = false;
+		/** It carries the final notification, RdmaNotification. */
+		bool final = false;
 		uint16_t attempts = 0;
 		uint32_t frame = 0;
 		bool framed = false;
-		/** Why it was not even asked for. */
+		/** Error that ends the piece, if set. */
 		std::error_code refused;
-		Clock::time_point asked;
+		Clock::time_point requested_at;
 		Clock::time_point deadline;
 	};
 
@@ -157,8 +156,8 @@ private:
 
 	void next_piece(Operation &operation, Channel &channel) const;
 	void pump(size_t peer, Clock::time_point now);
-	void ask(Channel &channel, Clock::time_point now);
-	void again(Channel &channel, Clock::time_point now);
+	void send_request(Channel &channel, Clock::time_point now);
+	void retry(Channel &channel, Clock::time_point now);
 	bool is_to(const Channel &channel, WindowAddress address,
 		   uint32_t remote) const;
 	void renew_channel(size_t channel, uint32_t now_it_is, uint64_t ended,

@@ -17,7 +17,7 @@ std::error_code RdmaFeeder::next(Progress &progress)
 	const RdmaFeed &feed = progress.feed;
 	PieceFrame piece = feed.head;
 	uint32_t length =
-		std::min(piece.total - progress.offset, port_.piece_room());
+		std::min(piece.total - progress.offset, port_.max_piece());
 	std::error_code error;
 
 	piece.pvo += progress.offset;

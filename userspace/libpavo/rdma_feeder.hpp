@@ -21,7 +21,7 @@ public:
 	virtual ~PiecePort() = default;
 
 	/** Bytes of data in a frame. */
-	virtual uint32_t piece_room() const = 0;
+	virtual uint32_t max_piece() const = 0;
 	/** Some data. Return: no_buffer_space: not now. */
 	virtual std::error_code
 	piece(WindowAddress to, const PieceFrame &piece, uint32_t length,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * rdma_once.hpp - what came by a context, so that it is not handed to the program twice.
- * The adapter sees to that, until a recovery makes it forget. Private to the library.
+ * rdma_once.hpp - filters duplicates: remembers which data arrived by a context, so that the
+ * program gets it once. The adapter drops duplicates itself, but loses its state in a recovery.
+ * Private to the library.
  */
 #ifndef PAVO_RDMA_ONCE_HPP
 #define PAVO_RDMA_ONCE_HPP
@@ -15,10 +16,10 @@
 
 namespace pavo {
 
-/** The contexts of a window, by all names that they ever had. */
+/** The contexts of a window, by all numbers that they ever had. */
 class RdmaOnce {
 public:
-	/** New ones. */
+	/** Add contexts. */
 	void add(std::span<const uint32_t> rcxts)
 	{
 		for (uint32_t rcxt : rcxts) {
@@ -27,7 +28,7 @@ public:
 		}
 	}
 
-	/** Each has another name now: those of names(), in that order. */
+	/** Give contexts new numbers, in the order of names(). */
 	void rename(std::span<const uint32_t> names)
 	{
 		for (size_t i = 0; i < names.size(); i++) {
@@ -45,7 +46,7 @@ public:
 		return names;
 	}
 
-	/** Its present name; itself: there is none of that name. */
+	/** Return the present number of a context; @rcxt itself if it is unknown. */
 	uint32_t name(uint32_t rcxt) const
 	{
 		auto found = index_.find(rcxt);
@@ -53,7 +54,7 @@ public:
 		return found == index_.end() ? rcxt : all_[found->second].name;
 	}
 
-	/** First tid of the last operation whose end() came by it; 0: none did. */
+	/** Return the first tid of the last operation that ended by a context; 0: none has. */
 	uint64_t ended(uint32_t rcxt) const
 	{
 		auto found = index_.find(rcxt);
@@ -62,8 +63,8 @@ public:
 	}
 
 	/**
-	 * Data of the operation whose first attempt had tid @first comes as a frame.
-	 * Return: whether it did not come before.
+	 * Note a received fragment of the operation whose first attempt had tid @first.
+	 * Return: false if it is a duplicate.
 	 */
 	bool piece(uint32_t rcxt, uint64_t first, uint32_t fragment)
 	{
@@ -78,7 +79,7 @@ public:
 		return context->seen.insert(fragment).second;
 	}
 
-	/** ... and the word that all has come, after which no other asks for it. */
+	/** Note the final notification of an operation, after which the peer repeats nothing. */
 	void end(uint32_t rcxt, uint64_t first)
 	{
 		if (Context *context = find(rcxt))

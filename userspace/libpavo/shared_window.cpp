@@ -161,8 +161,8 @@ bool SharedWindow::needs_kick() const noexcept
 }
 
 /* Writes a command. A full ring is empty after a call. */
-Result<void> SharedWindow::command_with_room(pavo_window_command op,
-					     uint32_t argument) noexcept
+Result<void> SharedWindow::write_command(pavo_window_command op,
+					 uint32_t argument) noexcept
 {
 	if (command(op, argument))
 		return {};
@@ -176,7 +176,7 @@ Result<void> SharedWindow::command_with_room(pavo_window_command op,
 Result<void> SharedWindow::command_soon(pavo_window_command op,
 					uint32_t argument) noexcept
 {
-	return command_with_room(op, argument).and_then([this] {
+	return write_command(op, argument).and_then([this] {
 		return needs_kick() ? kick() : Result<void>();
 	});
 }
@@ -184,9 +184,7 @@ Result<void> SharedWindow::command_soon(pavo_window_command op,
 Result<void> SharedWindow::command_now(pavo_window_command op,
 				       uint32_t argument) noexcept
 {
-	return command_with_room(op, argument).and_then([this] {
-		return kick();
-	});
+	return write_command(op, argument).and_then([this] { return kick(); });
 }
 
 } // namespace pavo

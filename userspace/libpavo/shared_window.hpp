@@ -56,8 +56,8 @@ public:
 
 private:
 	bool needs_kick() const noexcept;
-	Result<void> command_with_room(pavo_window_command op,
-				       uint32_t argument) noexcept;
+	Result<void> write_command(pavo_window_command op,
+				   uint32_t argument) noexcept;
 	void close() noexcept;
 
 	std::shared_ptr<const File> file_;

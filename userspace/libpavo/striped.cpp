@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* striped.cpp - lanes of windows; see striped.hpp, and striped_engine.hpp. */
+/* striped.cpp - paths of windows; see striped.hpp, and striped_engine.hpp. */
 #include <pavo/striped.hpp>
 
 #include <algorithm>
@@ -12,46 +12,46 @@ namespace pavo {
 
 namespace {
 
-/* How often adapters are looked for while something is under way. */
+/* Interval of checks for adapters that are gone while something is under way. */
 constexpr std::chrono::milliseconds probe_interval(10);
 
 } // namespace
 
-/* Lanes as the engine sees them: an Rdma for each, with one peer. */
-class Striped::LanePort : public StripedPort {
+/* The engine's paths: each has an Rdma with one peer. */
+class Striped::PathPort : public StripedPort {
 public:
-	explicit LanePort(const StripedOptions &options) : options_(options)
+	explicit PathPort(const StripedOptions &options) : options_(options)
 	{
-		options_.lane.piece = std::max(options.chunk, 1u);
+		options_.path.piece = std::max(options.chunk, 1u);
 	}
 
 	void bind(StripedEngine &engine) { engine_ = &engine; }
 
 	Result<void> add(Window &window, std::span<uint32_t> contexts)
 	{
-		Lane lane{
+		Path path{
 			.window = &window, .rdma = {}, .peer = {}, .number = 0};
 
-		if (auto opened = open(lane); !opened)
+		if (auto opened = open(path); !opened)
 			return opened;
-		if (auto lent = lane.rdma->lend(contexts); !lent)
-			return lent;
-		lanes_.push_back(std::move(lane));
-		listen(lanes_.size() - 1);
+		if (auto taken = path.rdma->take_rcxts(contexts); !taken)
+			return taken;
+		paths_.push_back(std::move(path));
+		listen(paths_.size() - 1);
 		return {};
 	}
 
 	Result<void> connect(size_t number, const RdmaPeer &peer)
 	{
-		Lane &lane = lanes_[number];
+		Path &path = paths_[number];
 
-		if (!lane.rdma)
+		if (!path.rdma)
 			return Unexpected(std::errc::no_such_device);
-		auto added = lane.rdma->add(peer);
+		auto added = path.rdma->add(peer);
 		if (!added)
 			return Unexpected(added.error());
-		lane.peer = peer;
-		lane.number = added.value();
+		path.peer = peer;
+		path.number = added.value();
 		return {};
 	}
 
@@ -59,16 +59,16 @@ public:
 	{
 		size_t did = 0;
 
-		for (size_t i = 0; i < lanes_.size(); i++)
+		for (size_t i = 0; i < paths_.size(); i++)
 			did += progress(i);
 		return did;
 	}
 
-	/* An adapter that is gone does not answer to its windows. */
+	/* A window's doorbell fails if its adapter is gone. */
 	void probe()
 	{
-		for (size_t i = 0; i < lanes_.size(); i++)
-			if (auto kicked = shared_of(*lanes_[i].window).kick();
+		for (size_t i = 0; i < paths_.size(); i++)
+			if (auto kicked = shared_of(*paths_[i].window).kick();
 			    !kicked)
 				engine_->failed(i, kicked.error().code());
 	}
@@ -77,78 +77,78 @@ public:
 	{
 		auto due = Clock::time_point::max();
 
-		for (const Lane &lane : lanes_)
-			if (lane.rdma)
-				due = std::min(due, lane.rdma->due());
+		for (const Path &path : paths_)
+			if (path.rdma)
+				due = std::min(due, path.rdma->due());
 		return due;
 	}
 
 	void begin(size_t number, uint64_t chunk, Direction direction,
 		   const RdmaMove &move) override
 	{
-		Lane &lane = lanes_[number];
+		Path &path = paths_[number];
 		auto over = [this, chunk](const Result<void> &ended) {
 			engine_->over(chunk, ended.error_or({}).code());
 		};
 		auto begun = direction == Direction::write ?
-				     lane.rdma->put(lane.number, move, over) :
-				     lane.rdma->get(lane.number, move, over);
+				     path.rdma->put(path.number, move, over) :
+				     path.rdma->get(path.number, move, over);
 
 		if (!begun)
 			over(begun);
 	}
 
 	/*
-	 * With its Rdma go all contexts of the lane, of operations of both ends: they are
-	 * in no window, and their packets are dropped. The new one has none, for words; there
-	 * is none where the adapter is gone.
+	 * Destroying the Rdma gives back all contexts of the path, those of the peer's operations
+	 * too: the adapter drops their packets from then on. The new Rdma has no contexts and
+	 * carries control messages only. There is none where the adapter is gone.
 	 */
 	void close(size_t number) override
 	{
-		Lane &lane = lanes_[number];
+		Path &path = paths_[number];
 
-		lane.rdma.reset();
-		if (open(lane).has_value())
+		path.rdma.reset();
+		if (open(path).has_value())
 			listen(number);
 	}
 
-	void send(size_t number, const StripedWord &word) override
+	void send(size_t number, const StripedControl &control) override
 	{
-		Lane &lane = lanes_[number];
+		Path &path = paths_[number];
 
-		/* The engine repeats words that cannot be sent, like those that are lost. */
-		if (lane.rdma && !lane.peer.rcxts.empty())
-			(void)lane.rdma->send_kind(message_kind::striped,
-						   lane.peer.address,
-						   word.encode());
+		/* The engine repeats messages that cannot be sent like those that are lost. */
+		if (path.rdma && !path.peer.rcxts.empty())
+			(void)path.rdma->send_kind(message_kind::striped,
+						   path.peer.address,
+						   control.encode());
 	}
 
 private:
-	struct Lane {
+	struct Path {
 		Window *window;
 		std::unique_ptr<Rdma> rdma;
 		RdmaPeer peer;
 		Rdma::Peer number;
 	};
 
-	Result<void> open(Lane &lane) const
+	Result<void> open(Path &path) const
 	{
-		auto opened = Rdma::open(*lane.window, options_.lane);
+		auto opened = Rdma::open(*path.window, options_.path);
 
 		if (!opened)
 			return Unexpected(opened.error());
-		lane.rdma = std::make_unique<Rdma>(std::move(opened).value());
+		path.rdma = std::make_unique<Rdma>(std::move(opened).value());
 		return {};
 	}
 
-	/* An error after which a lane cannot go on is its own failure. */
+	/* An error of progress() fails the path. */
 	size_t progress(size_t number)
 	{
-		Lane &lane = lanes_[number];
+		Path &path = paths_[number];
 
-		if (!lane.rdma)
+		if (!path.rdma)
 			return 0;
-		auto did = lane.rdma->progress();
+		auto did = path.rdma->progress();
 
 		if (!did)
 			engine_->failed(number, did.error().code());
@@ -157,31 +157,31 @@ private:
 
 	void listen(size_t number)
 	{
-		lanes_[number].rdma->on_control(
+		paths_[number].rdma->on_control(
 			message_kind::striped,
 			[this, number](const Message &message) {
-				hear(number, message);
+				take(number, message);
 			});
 	}
 
-	/* Windows of others of the job have nothing to say here. */
-	void hear(size_t number, const Message &message)
+	/* Ignore messages of windows other than the peer's. */
+	void take(size_t number, const Message &message)
 	{
-		const RdmaPeer &peer = lanes_[number].peer;
+		const RdmaPeer &peer = paths_[number].peer;
 
 		if (message.from != peer.address || peer.rcxts.empty())
 			return;
-		if (auto word = StripedWord::decode(message.payload))
-			engine_->heard(number, *word);
+		if (auto control = StripedControl::decode(message.payload))
+			engine_->receive(number, *control);
 	}
 
 	StripedOptions options_;
 	StripedEngine *engine_ = nullptr;
-	std::vector<Lane> lanes_;
+	std::vector<Path> paths_;
 };
 
 Striped::Striped(const StripedOptions &options)
-	: port_(std::make_unique<LanePort>(options)),
+	: port_(std::make_unique<PathPort>(options)),
 	  engine_(std::make_unique<StripedEngine>(*port_, options))
 {
 	port_->bind(*engine_);
@@ -202,15 +202,15 @@ Result<void> Striped::add(Window &window, std::span<uint32_t> contexts) noexcept
 	});
 }
 
-Result<void> Striped::connect(size_t lane, const RdmaPeer &peer) noexcept
+Result<void> Striped::connect(size_t path, const RdmaPeer &peer) noexcept
 {
-	if (lane >= lanes() || peer.rcxts.empty())
+	if (path >= paths() || peer.rcxts.empty())
 		return Unexpected(std::errc::invalid_argument);
 	return guarded([&] {
-		auto connected = port_->connect(lane, peer);
+		auto connected = port_->connect(path, peer);
 
 		if (connected.has_value())
-			engine_->connect(lane, peer.rcxts.front(),
+			engine_->connect(path, peer.rcxts.front(),
 					 peer.rcxts.size());
 		return connected;
 	});
@@ -297,14 +297,14 @@ Striped::Clock::time_point Striped::due() const
 	return pending() ? std::min(due, probe_) : due;
 }
 
-size_t Striped::lanes() const
+size_t Striped::paths() const
 {
-	return engine_->lanes();
+	return engine_->paths();
 }
 
-StripedLane Striped::lane(size_t number) const
+StripedPath Striped::path(size_t number) const
 {
-	return engine_->lane(number);
+	return engine_->path(number);
 }
 
 } // namespace pavo

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* striped_engine.cpp - chunks, lanes, words; see striped_engine.hpp. */
+/* striped_engine.cpp - chunks, paths, control messages; see striped_engine.hpp. */
 #include "striped_engine.hpp"
 
 #include <algorithm>
 #include <utility>
 
 #include "error.hpp"
-#include "word.hpp"
+#include "control_message.hpp"
 
 namespace pavo {
 
 namespace {
 
-/* Messages that may be told of before the oldest of them was heard. */
+/* Most notifications that may overtake the oldest one that is missing. */
 constexpr uint64_t most_known = 4096;
-/* A lane is to have the next chunk when one ends. */
-constexpr size_t least_room = 2;
+/* At least two, so that a path has the next chunk when one ends. */
+constexpr size_t least_chunks = 2;
 
-/* Nothing but the other end's memory is the operation's own fault. */
+/* Only a wrong PVO at the peer is the operation's fault; other errors are the path's. */
 bool of_operation(std::error_code error)
 {
 	return error == std::errc::bad_address;
@@ -25,15 +25,15 @@ bool of_operation(std::error_code error)
 
 } // namespace
 
-/* ------------------------------------------------------------------- words */
+/* -------------------------------------------------------- control messages */
 
-std::array<std::byte, StripedWord::size> StripedWord::encode() const
+std::array<std::byte, StripedControl::size> StripedControl::encode() const
 {
-	WordWriter<size> to;
+	ControlWriter<size> to;
 
-	to.put(what, 1);
+	to.put(type, 1);
 	to.put(0, 1);
-	to.put(lane, 2);
+	to.put(path, 2);
 	to.put(token, 4);
 	to.put(number, 8);
 	to.put(oldest, 8);
@@ -42,107 +42,108 @@ std::array<std::byte, StripedWord::size> StripedWord::encode() const
 	return to.bytes();
 }
 
-std::optional<StripedWord> StripedWord::decode(std::span<const std::byte> bytes)
+std::optional<StripedControl>
+StripedControl::decode(std::span<const std::byte> bytes)
 {
-	WordReader from(bytes);
-	StripedWord word;
+	ControlReader from(bytes);
+	StripedControl control;
 
 	if (bytes.size() != size)
 		return {};
-	auto what = from.get(1);
-	if (what < close || what > told || from.get(1))
+	auto type = from.get(1);
+	if (type < close || type > notified || from.get(1))
 		return {};
-	word.what = What(what);
-	word.lane = uint16_t(from.get(2));
-	word.token = uint32_t(from.get(4));
-	word.number = from.get(8);
-	word.oldest = from.get(8);
-	word.length = from.get(8);
-	word.tag = uint32_t(from.get(4));
-	return word;
+	control.type = Type(type);
+	control.path = uint16_t(from.get(2));
+	control.token = uint32_t(from.get(4));
+	control.number = from.get(8);
+	control.oldest = from.get(8);
+	control.length = from.get(8);
+	control.tag = uint32_t(from.get(4));
+	return control;
 }
 
-/* ------------------------------------------------------------------- lanes */
+/* ------------------------------------------------------------------- paths */
 
 size_t StripedEngine::add(uint32_t token)
 {
-	lanes_.emplace_back().mine = token;
-	return lanes_.size() - 1;
+	paths_.emplace_back().mine = token;
+	return paths_.size() - 1;
 }
 
-void StripedEngine::connect(size_t number, uint32_t token, size_t room)
+void StripedEngine::connect(size_t number, uint32_t token, size_t limit)
 {
-	Lane &lane = lanes_[number];
+	Path &path = paths_[number];
 
-	lane.theirs = token;
-	lane.room = std::max(room, least_room);
-	/* Unless the other end was faster, and has closed it. */
-	if (lane.state == Lane::unconnected) {
-		lane.state = Lane::living;
-		lane.account.alive = true;
+	path.theirs = token;
+	path.limit = std::max(limit, least_chunks);
+	/* The peer may have closed it already. */
+	if (path.state == Path::unconnected) {
+		path.state = Path::living;
+		path.account.alive = true;
 	}
 }
 
-StripedLane StripedEngine::lane(size_t number) const
+StripedPath StripedEngine::path(size_t number) const
 {
-	StripedLane none;
+	StripedPath none;
 
 	none.error = std::errc::invalid_argument;
-	return number < lanes_.size() ? lanes_[number].account : none;
+	return number < paths_.size() ? paths_[number].account : none;
 }
 
 bool StripedEngine::any_living() const
 {
-	return std::ranges::any_of(lanes_, [](const Lane &lane) {
-		return lane.state == Lane::living;
+	return std::ranges::any_of(paths_, [](const Path &path) {
+		return path.state == Path::living;
 	});
 }
 
-/* The one with the least under way. */
-std::optional<size_t> StripedEngine::lane_with_room() const
+/* Find the path with the fewest chunks under way. */
+std::optional<size_t> StripedEngine::choose_path() const
 {
 	std::optional<size_t> best;
 
-	for (size_t i = 0; i < lanes_.size(); i++) {
-		const Lane &lane = lanes_[i];
+	for (size_t i = 0; i < paths_.size(); i++) {
+		const Path &path = paths_[i];
 
-		if (lane.state == Lane::living &&
-		    lane.flights.size() < lane.room &&
+		if (path.state == Path::living &&
+		    path.flights.size() < path.limit &&
 		    (!best ||
-		     lane.flights.size() < lanes_[*best].flights.size()))
+		     path.flights.size() < paths_[*best].flights.size()))
 			best = i;
 	}
 	return best;
 }
 
-void StripedEngine::failed(size_t lane, std::error_code why)
+void StripedEngine::failed(size_t path, std::error_code why)
 {
-	if (lanes_[lane].state == Lane::living && !lanes_[lane].failure)
-		lanes_[lane].failure = why;
+	if (paths_[path].state == Path::living && !paths_[path].failure)
+		paths_[path].failure = why;
 }
 
-/* Chunks that it had under way go by other lanes. */
+/* Close a path, and queue its chunks for other paths. */
 void StripedEngine::give_up(size_t number, std::error_code why,
-			    Lane::State state, Clock::time_point now)
+			    Path::State state, Clock::time_point now)
 {
-	Lane &lane = lanes_[number];
+	Path &path = paths_[number];
 
 	port_.close(number);
-	lane.state = state;
-	lane.failure = {};
-	lane.account.alive = false;
-	lane.account.error = why;
-	lane.call = {.attempts = 0, .due = now};
-	for (auto &[chunk, flight] : std::exchange(lane.flights, {})) {
+	path.state = state;
+	path.failure = {};
+	path.account.alive = false;
+	path.account.error = why;
+	path.call = {.attempts = 0, .due = now};
+	for (auto &[chunk, flight] : std::exchange(path.flights, {})) {
 		Operation &operation = *flight.operation;
 
-		lane_of_.erase(chunk);
+		path_of_.erase(chunk);
 		operation.under_way--;
-		/* Its last packets may yet come to the other end. */
+		/* Its last packets may still reach the peer. */
 		if (operation.direction == Direction::write &&
-		    state == Lane::closed)
+		    state == Path::closed)
 			operation.closing.insert(number);
-		operation.again.push_back(flight.chunk);
+		operation.retries.push_back(flight.chunk);
 		if (!operation.error)
 			enqueue(flight.operation);
 	}
@@ -164,47 +165,47 @@ void StripedEngine::begin(Direction direction, const StripedMove &move,
 	pump();
 }
 
-/* Once more, before all others. */
+/* Queue an operation again, ahead of the others. */
 void StripedEngine::enqueue(const Shared &operation)
 {
 	if (std::ranges::find(waiting_, operation) == waiting_.end())
 		waiting_.push_front(operation);
 }
 
-/* An operation without bytes is one chunk as well: the other end has to be there. */
+/* An operation of no bytes is one empty chunk, which shows that the peer is alive. */
 StripedEngine::Chunk StripedEngine::next_chunk(Operation &operation) const
 {
-	uint64_t left = operation.move.length - operation.asked;
-	Chunk chunk{operation.asked,
+	uint64_t left = operation.move.length - operation.requested;
+	Chunk chunk{operation.requested,
 		    uint32_t(std::min<uint64_t>(left,
 						std::max(options_.chunk, 1u)))};
 
 	operation.begun = true;
-	if (!operation.again.empty()) {
-		chunk = operation.again.back();
-		operation.again.pop_back();
+	if (!operation.retries.empty()) {
+		chunk = operation.retries.back();
+		operation.retries.pop_back();
 	} else {
-		operation.asked += chunk.length;
+		operation.requested += chunk.length;
 	}
 	return chunk;
 }
 
-void StripedEngine::launch(size_t lane, const Shared &operation)
+void StripedEngine::launch(size_t path, const Shared &operation)
 {
 	const StripedMove &move = operation->move;
 	Chunk chunk = next_chunk(*operation);
 	uint64_t number = next_chunk_++;
 
 	operation->under_way++;
-	lanes_[lane].flights[number] = {operation, chunk};
-	lane_of_[number] = lane;
-	port_.begin(lane, number, operation->direction,
+	paths_[path].flights[number] = {operation, chunk};
+	path_of_[number] = path;
+	port_.begin(path, number, operation->direction,
 		    {.local = move.local + chunk.offset,
 		     .remote = move.remote + chunk.offset,
 		     .length = chunk.length});
 }
 
-/* Lanes with room get chunks of whatever waits longest. */
+/* Give chunks of the longest waiting operations to paths below their limit. */
 void StripedEngine::pump()
 {
 	while (!waiting_.empty()) {
@@ -214,18 +215,18 @@ void StripedEngine::pump()
 			waiting_.pop_front();
 			continue;
 		}
-		auto lane = lane_with_room();
-		if (!lane)
+		auto path = choose_path();
+		if (!path)
 			break;
 		if (!operation->begun)
 			begun_.push_back(operation);
-		launch(*lane, operation);
+		launch(*path, operation);
 	}
 	if (!any_living())
 		strand();
 }
 
-/* No lane is left, so nothing goes on. */
+/* Fail all operations: no path is left. */
 void StripedEngine::strand()
 {
 	for (Shared &operation : waiting_)
@@ -246,141 +247,143 @@ void StripedEngine::over(uint64_t chunk, std::error_code error)
 
 void StripedEngine::chunk_over(uint64_t chunk, std::error_code error)
 {
-	auto found = lane_of_.find(chunk);
+	auto found = path_of_.find(chunk);
 
-	if (found == lane_of_.end())
+	if (found == path_of_.end())
 		return;
-	Lane &lane = lanes_[found->second];
-	/* It is still under way until the lane is given up. */
+	Path &path = paths_[found->second];
+	/* The chunk stays under way until the path is given up. */
 	if (error && !of_operation(error)) {
 		failed(found->second, error);
 		return;
 	}
-	Flight flight = std::move(lane.flights.at(chunk));
+	Flight flight = std::move(path.flights.at(chunk));
 
-	lane.flights.erase(chunk);
-	lane_of_.erase(found);
+	path.flights.erase(chunk);
+	path_of_.erase(found);
 	flight.operation->under_way--;
 	if (error) {
 		flight.operation->error = error;
 		return;
 	}
-	lane.account.chunks++;
-	lane.account.bytes += flight.chunk.length;
+	path.account.chunks++;
+	path.account.bytes += flight.chunk.length;
 }
 
-/* --------------------------------------------------------- what is heard */
+/* ------------------------------------------------------- received messages */
 
-void StripedEngine::heard(size_t lane, const StripedWord &word)
+void StripedEngine::receive(size_t path, const StripedControl &control)
 {
-	heard_.push_back({lane, word});
+	received_.push_back({path, control});
 }
 
-/* By the lane that it came by: that one works. */
-void StripedEngine::answer(const Heard &heard, StripedWord::What what)
+/* Answer by the path that the message arrived by: that one works. */
+void StripedEngine::answer(const Received &message, StripedControl::Type type)
 {
-	StripedWord word = heard.word;
+	StripedControl control = message.control;
 
-	word.what = what;
-	word.token = lanes_[word.lane].theirs;
-	port_.send(heard.lane, word);
+	control.type = type;
+	control.token = paths_[control.path].theirs;
+	port_.send(message.path, control);
 }
 
-/* It is closed there, so all that is left to do is here. */
-void StripedEngine::hear_close(size_t number, Clock::time_point now)
+/* The peer has closed the path, so only this end is left to close. */
+void StripedEngine::handle_close(size_t number, Clock::time_point now)
 {
-	Lane &lane = lanes_[number];
+	Path &path = paths_[number];
 
-	if (lane.state == Lane::living || lane.state == Lane::unconnected)
-		give_up(number, code(std::errc::connection_aborted), Lane::over,
+	if (path.state == Path::living || path.state == Path::unconnected)
+		give_up(number, code(std::errc::connection_aborted), Path::over,
 			now);
-	lane.state = Lane::over;
+	path.state = Path::over;
 }
 
-/* Answered when it was heard, now or before. */
-void StripedEngine::hear_tell(const Heard &heard)
+/* Notify the process once, and answer every copy. */
+void StripedEngine::handle_notify(const Received &message)
 {
-	const StripedWord &word = heard.word;
+	const StripedControl &control = message.control;
 
-	if (word.oldest > base_ && word.oldest <= word.number) {
-		base_ = word.oldest;
+	if (control.oldest > base_ && control.oldest <= control.number) {
+		base_ = control.oldest;
 		known_.erase(known_.begin(), known_.lower_bound(base_));
 	}
-	if (word.number < base_ || known_.contains(word.number)) {
-		answer(heard, StripedWord::told);
+	if (control.number < base_ || known_.contains(control.number)) {
+		answer(message, StripedControl::notified);
 		return;
 	}
-	if (word.number - base_ >= most_known)
+	if (control.number - base_ >= most_known)
 		return;
-	known_.insert(word.number);
+	known_.insert(control.number);
 	while (known_.erase(base_))
 		base_++;
 	try {
 		if (arrival_)
-			arrival_({word.tag, word.length});
+			arrival_({control.tag, control.length});
 	} catch (...) {
-		/* It was called, so the process has heard. */
-		answer(heard, StripedWord::told);
+		/* It was called, so the process has message. */
+		answer(message, StripedControl::notified);
 		throw;
 	}
-	answer(heard, StripedWord::told);
+	answer(message, StripedControl::notified);
 }
 
-void StripedEngine::hear_told(uint64_t number)
+void StripedEngine::handle_notified(uint64_t number)
 {
 	for (Shared &operation : begun_)
-		if (operation->telling && operation->number == number)
-			operation->told = true;
+		if (operation->notifying && operation->number == number)
+			operation->notified = true;
 }
 
-void StripedEngine::hear(const Heard &heard, Clock::time_point now)
+void StripedEngine::handle(const Received &message, Clock::time_point now)
 {
-	const StripedWord &word = heard.word;
+	const StripedControl &control = message.control;
 
-	/* Of an end that was here before, on the same windows. */
-	if (word.lane >= lanes_.size() || word.token != lanes_[word.lane].mine)
+	/* For a former user of this window. */
+	if (control.path >= paths_.size() ||
+	    control.token != paths_[control.path].mine)
 		return;
-	switch (word.what) {
-	case StripedWord::close:
-		hear_close(word.lane, now);
-		answer(heard, StripedWord::closed);
+	switch (control.type) {
+	case StripedControl::close:
+		handle_close(control.path, now);
+		answer(message, StripedControl::closed);
 		break;
-	case StripedWord::closed:
-		if (lanes_[word.lane].state == Lane::closed)
-			lanes_[word.lane].state = Lane::over;
+	case StripedControl::closed:
+		if (paths_[control.path].state == Path::closed)
+			paths_[control.path].state = Path::over;
 		break;
-	case StripedWord::tell:
-		hear_tell(heard);
+	case StripedControl::notify:
+		handle_notify(message);
 		break;
-	case StripedWord::told:
-		hear_told(word.number);
+	case StripedControl::notified:
+		handle_notified(control.number);
 		break;
 	}
 }
 
-/* ------------------------------------------------------------ what is said */
+/* ----------------------------------------------------------- sent messages */
 
-/* A living lane, another each time; or any, for it may be not as dead as it seems. */
-size_t StripedEngine::lane_for(const Call &call) const
+/* Choose a path, another for each attempt: a living one, or any where none is left. */
+size_t StripedEngine::path_for(const Call &call) const
 {
 	std::vector<size_t> living;
 
-	for (size_t i = 0; i < lanes_.size(); i++)
-		if (lanes_[i].state == Lane::living)
+	for (size_t i = 0; i < paths_.size(); i++)
+		if (paths_[i].state == Path::living)
 			living.push_back(i);
 	if (living.empty())
-		return call.attempts % lanes_.size();
+		return call.attempts % paths_.size();
 	return living[call.attempts % living.size()];
 }
 
-void StripedEngine::say(Call &call, StripedWord word, Clock::time_point now)
+void StripedEngine::send_control(Call &call, StripedControl control,
+				 Clock::time_point now)
 {
 	Clock::duration wait = options_.timeout;
 
 	if (call.due > now)
 		return;
-	word.token = lanes_[word.lane].theirs;
-	port_.send(lane_for(call), word);
+	control.token = paths_[control.path].theirs;
+	port_.send(path_for(call), control);
 	for (unsigned i = 0; i < call.attempts && wait < options_.max_timeout;
 	     i++)
 		wait *= 2;
@@ -393,27 +396,28 @@ uint64_t StripedEngine::oldest() const
 	uint64_t oldest = next_number_;
 
 	for (const Shared &operation : begun_)
-		if (operation->telling && !operation->told)
+		if (operation->notifying && !operation->notified)
 			oldest = std::min(oldest, operation->number);
 	return oldest;
 }
 
-void StripedEngine::say_all(Clock::time_point now)
+void StripedEngine::send_due(Clock::time_point now)
 {
-	for (size_t i = 0; i < lanes_.size(); i++)
-		if (lanes_[i].state == Lane::closed)
-			say(lanes_[i].call,
-			    {.what = StripedWord::close, .lane = uint16_t(i)},
-			    now);
+	for (size_t i = 0; i < paths_.size(); i++)
+		if (paths_[i].state == Path::closed)
+			send_control(paths_[i].call,
+				     {.type = StripedControl::close,
+				      .path = uint16_t(i)},
+				     now);
 	for (Shared &operation : begun_)
-		if (operation->telling && !operation->told)
-			say(operation->call,
-			    {.what = StripedWord::tell,
-			     .number = operation->number,
-			     .oldest = oldest(),
-			     .length = operation->move.length,
-			     .tag = operation->move.tag},
-			    now);
+		if (operation->notifying && !operation->notified)
+			send_control(operation->call,
+				     {.type = StripedControl::notify,
+				      .number = operation->number,
+				      .oldest = oldest(),
+				      .length = operation->move.length,
+				      .tag = operation->move.tag},
+				     now);
 }
 
 /* -------------------------------------------------------------------- ends */
@@ -427,11 +431,11 @@ bool StripedEngine::ready(Operation &operation, Clock::time_point now)
 {
 	bool unanswered = false;
 
-	std::erase_if(operation.closing, [&](size_t lane) {
-		return lanes_[lane].state == Lane::over;
+	std::erase_if(operation.closing, [&](size_t path) {
+		return paths_[path].state == Path::over;
 	});
-	for (size_t lane : operation.closing)
-		unanswered |= given_up(lanes_[lane].call, now);
+	for (size_t path : operation.closing)
+		unanswered |= given_up(paths_[path].call, now);
 	if (operation.under_way || operation.has_work())
 		return false;
 	if (!operation.closing.empty()) {
@@ -439,10 +443,10 @@ bool StripedEngine::ready(Operation &operation, Clock::time_point now)
 			operation.error = code(std::errc::timed_out);
 		return unanswered;
 	}
-	if (operation.error || !operation.move.tell || operation.told)
+	if (operation.error || !operation.move.notify || operation.notified)
 		return true;
-	if (!operation.telling) {
-		operation.telling = true;
+	if (!operation.notifying) {
+		operation.notifying = true;
 		operation.number = next_number_++;
 		operation.call = {.attempts = 0, .due = now};
 	} else if (given_up(operation.call, now)) {
@@ -451,7 +455,7 @@ bool StripedEngine::ready(Operation &operation, Clock::time_point now)
 	return bool(operation.error);
 }
 
-/* Those that are over wait for their calls. */
+/* Move operations that are complete to the queue of those whose Done is to be called. */
 void StripedEngine::take_ended(Clock::time_point now)
 {
 	auto left = std::stable_partition(
@@ -463,7 +467,7 @@ void StripedEngine::take_ended(Clock::time_point now)
 	begun_.erase(left, begun_.end());
 }
 
-/* Return: how many. After one that throws the others are the next look()'s. */
+/* Call Done of ended operations. After one throws, the next look() calls the others. */
 size_t StripedEngine::call_ended()
 {
 	size_t calls = 0;
@@ -481,40 +485,40 @@ size_t StripedEngine::call_ended()
 
 size_t StripedEngine::look(Clock::time_point now)
 {
-	size_t words = 0;
+	size_t messages = 0;
 
 	unfinished_ = true;
 	for (auto &[chunk, error] : std::exchange(reports_, {}))
 		chunk_over(chunk, error);
-	for (size_t i = 0; i < lanes_.size(); i++)
-		if (lanes_[i].failure)
-			give_up(i, lanes_[i].failure, Lane::closed, now);
-	for (; !heard_.empty(); words++) {
-		Heard heard = heard_.front();
+	for (size_t i = 0; i < paths_.size(); i++)
+		if (paths_[i].failure)
+			give_up(i, paths_[i].failure, Path::closed, now);
+	for (; !received_.empty(); messages++) {
+		Received message = received_.front();
 
-		heard_.pop_front();
-		hear(heard, now);
+		received_.pop_front();
+		handle(message, now);
 	}
 	pump();
 	take_ended(now);
-	say_all(now);
+	send_due(now);
 	unfinished_ = false;
-	/* Last: what they call may throw, as what hear() calls. */
-	return words + call_ended();
+	/* Last, since callbacks may throw, as in handle(). */
+	return messages + call_ended();
 }
 
 StripedEngine::Clock::time_point StripedEngine::due() const
 {
 	auto due = Clock::time_point::max();
 
-	if (unfinished_ || !reports_.empty() || !heard_.empty() ||
+	if (unfinished_ || !reports_.empty() || !received_.empty() ||
 	    !ended_.empty() || (operations_ && !any_living()))
 		return Clock::time_point::min();
-	for (const Lane &lane : lanes_)
-		if (lane.state == Lane::closed)
-			due = std::min(due, lane.call.due);
+	for (const Path &path : paths_)
+		if (path.state == Path::closed)
+			due = std::min(due, path.call.due);
 	for (const Shared &operation : begun_)
-		if (operation->telling && !operation->told)
+		if (operation->notifying && !operation->notified)
 			due = std::min(due, operation->call.due);
 	return due;
 }

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * striped_engine.hpp - which chunk goes by which lane, and what becomes of those of a lane
- * that fails. Private to the library; lanes and time come from outside, so that tests can
- * have their own.
+ * striped_engine.hpp - assigns chunks to paths, and moves chunks of a path that fails to others.
+ * Private to the library. The caller supplies the paths and the time, so that tests can have
+ * their own.
  *
- * A lane that was given up may still have packets on their way to the other end. So the
- * other end is told to close it, again and again until it says that it did, and a put of
- * which chunks were on it is not over before that. Closed lanes carry no chunks but, as far
- * as they still can, words.
+ * A path that was given up may still have packets on their way to the peer. So the engine sends
+ * `close` to the peer until the peer confirms it, and a put that had chunks on the path is not
+ * complete before that. Closed paths carry no chunks, but control messages as far as they can.
  */
 #ifndef PAVO_STRIPED_ENGINE_HPP
 #define PAVO_STRIPED_ENGINE_HPP
@@ -25,46 +24,47 @@
 
 namespace pavo {
 
-/** A word of one end to the other; it may be lost, or come twice. */
-struct StripedWord {
-	enum What : uint8_t {
-		close = 1, /* @lane is closed here: close it, too */
-		closed = 2, /* it is */
-		tell = 3, /* message @number, of @length, is all there */
-		told = 4, /* its process has heard of it */
+/** A control message to the peer. It may be lost or duplicated. */
+struct StripedControl {
+	enum Type : uint8_t {
+		close = 1, /* the sender has closed @path: close it, too */
+		closed = 2, /* answer: @path is closed */
+		notify =
+			3, /* operation @number, of @length bytes, is complete */
+		notified = 4, /* answer: the process was notified */
 	};
-	What what = close;
-	uint16_t lane = 0;
-	/** Of the lane at who hears this: see StripedEngine::add(). */
+	Type type = close;
+	uint16_t path = 0;
+	/** Identifies the receiver's user of the path: see StripedEngine::add(). */
 	uint32_t token = 0;
 	uint64_t number = 0;
-	/** Messages before that will not be told of any more. */
+	/** Notifications of lower numbers are all answered. */
 	uint64_t oldest = 0;
 	uint64_t length = 0;
 	uint32_t tag = 0;
 
-	/** As it is on the wire: fields in their order, the first byte first. */
+	/** Format on the wire: the fields in this order, big-endian. */
 	static constexpr size_t size = 36;
 	std::array<std::byte, size> encode() const;
-	static std::optional<StripedWord>
+	static std::optional<StripedControl>
 	decode(std::span<const std::byte> bytes);
 };
 
-/** Lanes, as the engine sees them. */
+/** Paths, as the engine sees them. */
 class StripedPort {
 public:
 	virtual ~StripedPort() = default;
 
-	/** A chunk by a lane; over() is told of its end, but not at once. */
-	virtual void begin(size_t lane, uint64_t chunk, Direction direction,
+	/** Begin to move a chunk by a path. It ends by a later call of over(). */
+	virtual void begin(size_t path, uint64_t chunk, Direction direction,
 			   const RdmaMove &move) = 0;
 	/**
-	 * From now on nothing is sent or placed at this end for chunks of the lane, and
-	 * over() will not be told of them.
+	 * Stop sending and placing data of the path's chunks at this end. over() is not called
+	 * for them any more.
 	 */
-	virtual void close(size_t lane) = 0;
-	/** A word by a lane, closed or not; it may be lost. */
-	virtual void send(size_t lane, const StripedWord &word) = 0;
+	virtual void close(size_t path) = 0;
+	/** Send a control message by a path, closed or not; it may be lost. */
+	virtual void send(size_t path, const StripedControl &control) = 0;
 };
 
 class StripedEngine {
@@ -77,10 +77,10 @@ public:
 	{
 	}
 
-	/** A lane. @token: a number by which this end knows words for it are of now. */
+	/** Add a path. @token: received control messages with another one are of a former user. */
 	size_t add(uint32_t token);
-	/** @token: the other end's; @room: chunks that it may have under way. */
-	void connect(size_t lane, uint32_t token, size_t room);
+	/** Connect a path. @token: the peer's; @limit: most chunks under way by the path. */
+	void connect(size_t path, uint32_t token, size_t limit);
 
 	void begin(Direction direction, const StripedMove &move, Done done,
 		   Clock::time_point now);
@@ -89,20 +89,20 @@ public:
 		arrival_ = std::move(call);
 	}
 
-	/** To be noted; look() deals with it. */
+	/** Note an event, for look() to handle. */
 	void over(uint64_t chunk, std::error_code error);
-	void heard(size_t lane, const StripedWord &word);
-	void failed(size_t lane, std::error_code why);
+	void receive(size_t path, const StripedControl &control);
+	void failed(size_t path, std::error_code why);
 
-	/** Return: operations that ended, and words that were heard. */
+	/** Handle events. Return: number of operations that ended and of control messages. */
 	size_t look(Clock::time_point now);
 	Clock::time_point due() const;
 	size_t pending() const { return operations_; }
-	size_t lanes() const { return lanes_.size(); }
-	StripedLane lane(size_t number) const;
+	size_t paths() const { return paths_.size(); }
+	StripedPath path(size_t number) const;
 
 private:
-	/** Something that is said until it is answered. */
+	/** Retransmission state of a control message that wants an answer. */
 	struct Call {
 		unsigned attempts = 0;
 		Clock::time_point due{};
@@ -119,22 +119,22 @@ private:
 		Done done;
 		std::error_code error;
 		bool begun = false;
-		uint64_t asked = 0;
-		/** Chunks of lanes that were given up. */
-		std::vector<Chunk> again;
+		uint64_t requested = 0;
+		/** Chunks to move again, since their path was given up. */
+		std::vector<Chunk> retries;
 		size_t under_way = 0;
-		/** Lanes by which the other end may still be written to. */
+		/** Closed paths by which data may still reach the peer. */
 		std::set<size_t> closing;
-		/** The other end is to be told; was. */
-		bool telling = false;
-		bool told = false;
+		/** The notification is being sent; the peer has confirmed it. */
+		bool notifying = false;
+		bool notified = false;
 		uint64_t number = 0;
 		Call call;
 
 		bool has_work() const
 		{
-			return !error && (!begun || asked < move.length ||
-					  !again.empty());
+			return !error && (!begun || requested < move.length ||
+					  !retries.empty());
 		}
 	};
 	using Shared = std::shared_ptr<Operation>;
@@ -144,61 +144,62 @@ private:
 		Chunk chunk;
 	};
 
-	struct Lane {
+	struct Path {
 		enum State {
 			unconnected,
 			living,
-			closed, /* here */
+			closed, /* at this end */
 			over, /* at both ends */
 		};
 		State state = unconnected;
 		uint32_t mine;
 		uint32_t theirs = 0;
-		size_t room = 0;
+		size_t limit = 0;
 		std::map<uint64_t, Flight> flights;
-		/** It is to be given up. */
+		/** Set: the path is to be given up. */
 		std::error_code failure;
-		StripedLane account;
+		StripedPath account;
 		Call call;
 	};
 
-	struct Heard {
-		size_t lane;
-		StripedWord word;
+	struct Received {
+		size_t path;
+		StripedControl control;
 	};
 
 	Chunk next_chunk(Operation &operation) const;
-	std::optional<size_t> lane_with_room() const;
+	std::optional<size_t> choose_path() const;
 	bool any_living() const;
 	void pump();
-	void launch(size_t lane, const Shared &operation);
+	void launch(size_t path, const Shared &operation);
 	void enqueue(const Shared &operation);
 	void chunk_over(uint64_t chunk, std::error_code error);
-	void give_up(size_t lane, std::error_code why, Lane::State state,
+	void give_up(size_t path, std::error_code why, Path::State state,
 		     Clock::time_point now);
 	void strand();
 
-	void hear(const Heard &heard, Clock::time_point now);
-	void hear_close(size_t lane, Clock::time_point now);
-	void hear_tell(const Heard &heard);
-	void hear_told(uint64_t number);
-	void answer(const Heard &heard, StripedWord::What what);
+	void handle(const Received &message, Clock::time_point now);
+	void handle_close(size_t path, Clock::time_point now);
+	void handle_notify(const Received &message);
+	void handle_notified(uint64_t number);
+	void answer(const Received &message, StripedControl::Type type);
 
 	bool given_up(const Call &call, Clock::time_point now) const;
 	bool ready(Operation &operation, Clock::time_point now);
 	void take_ended(Clock::time_point now);
 	size_t call_ended();
-	void say(Call &call, StripedWord word, Clock::time_point now);
-	void say_all(Clock::time_point now);
-	size_t lane_for(const Call &call) const;
+	void send_control(Call &call, StripedControl control,
+			  Clock::time_point now);
+	void send_due(Clock::time_point now);
+	size_t path_for(const Call &call) const;
 	uint64_t oldest() const;
 
 	StripedPort &port_;
 	StripedOptions options_;
-	std::vector<Lane> lanes_;
-	std::unordered_map<uint64_t, size_t> lane_of_;
+	std::vector<Path> paths_;
+	std::unordered_map<uint64_t, size_t> path_of_;
 	uint64_t next_chunk_ = 0;
-	/** Operations with chunks that no lane has yet. */
+	/** Operations with chunks that no path has yet. */
 	std::deque<Shared> waiting_;
 	/** Those that have begun. */
 	std::vector<Shared> begun_;
@@ -207,13 +208,13 @@ private:
 	/** All whose Done was not called, these among them. */
 	size_t operations_ = 0;
 	std::vector<std::pair<uint64_t, std::error_code>> reports_;
-	std::deque<Heard> heard_;
+	std::deque<Received> received_;
 	std::function<void(const StripedArrival &)> arrival_;
-	/** Messages that the other end is told of, and that this one was. */
+	/** Numbers of the next notification to send, and of those received. */
 	uint64_t next_number_ = 1;
 	uint64_t base_ = 1;
 	std::set<uint64_t> known_;
-	/** A program's call threw in look(), so the next one is due. */
+	/** A callback threw in look(), so the next look() is due. */
 	bool unfinished_ = false;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * watch.hpp - what the kernel tells of changes of this process's memory
+ * watch.hpp - reports of the kernel about changes of this process's memory
  * (PAVO_OBJECT_WATCH of <rdma/pavo-abi.h>). Private to the library.
  */
 #ifndef PAVO_WATCH_HPP
@@ -17,14 +17,14 @@ public:
 	/**
 	 * @fd: uverbs file, which has to live longer
 	 * Throws Failure: EPROTONOSUPPORT, EOPNOTSUPP: this kernel or
-	 * adapter tells nothing; ENOMEM.
+	 * adapter reports no changes; ENOMEM.
 	 */
 	Watch(int fd, uint32_t slots);
 	~Watch();
 	Watch(const Watch &) = delete;
 	Watch &operator=(const Watch &) = delete;
 
-	/** Return: 0 or errno. @length 0: the slot watches nothing any more. */
+	/** Let @slot watch a range; @length 0: no memory. Return: 0 or an errno. */
 	int set(uint32_t slot, uintptr_t start, size_t length) noexcept;
 
 	bool changed(uint32_t slot) const noexcept

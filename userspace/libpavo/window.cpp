@@ -187,7 +187,7 @@ struct Window::Heading {
 	uint8_t kind = message_kind::plain;
 };
 
-/* @fill writes all of the payload to where it is told. */
+/* Write a frame; @fill(span) writes all of its payload. */
 template <class Fill>
 Result<void> Window::write_frame(const Heading &heading, size_t length,
 				 Fill &&fill) noexcept
@@ -207,7 +207,7 @@ Result<void> Window::write_frame(const Heading &heading, size_t length,
 	header.window = heading.to.window;
 	header.type = uint8_t(heading.type);
 	header.kind = heading.kind;
-	/* But its state, by which the adapter's mark of before is told. */
+	/* All but its state, which may still be the adapter's mark of the last use. */
 	memcpy(frame, &header, offsetof(pavo_frame_hdr, state));
 	set_state(frame, PAVO_FRAME_EMPTY);
 	written_++;
@@ -237,7 +237,7 @@ Result<void> Window::prepare_rdma(Direction direction, WindowAddress to,
 	});
 }
 
-uint32_t Window::piece_room() const
+uint32_t Window::max_piece() const
 {
 	return uint32_t(max_payload() - sizeof(pavo_rdma_piece)) &
 	       ~(piece_align - 1);
@@ -277,11 +277,11 @@ size_t Window::sent(std::span<FrameState> states) noexcept
 	size_t n = 0;
 
 	/* Those whose slots were used again are gone. */
-	if (written_ - asked_ > shared_->send_frames())
-		asked_ = written_ - shared_->send_frames();
-	for (; n < states.size() && int32_t(started_ - asked_) > 0;
-	     n++, asked_++) {
-		uint32_t state = state_of(shared_->send_frame(asked_));
+	if (written_ - reported_ > shared_->send_frames())
+		reported_ = written_ - shared_->send_frames();
+	for (; n < states.size() && int32_t(started_ - reported_) > 0;
+	     n++, reported_++) {
+		uint32_t state = state_of(shared_->send_frame(reported_));
 
 		if (state == PAVO_FRAME_EMPTY)
 			break;

@@ -124,7 +124,7 @@ PAVO_PUBLIC int pavodv_skip_send(ibv_qp *ibqp, uint32_t count, uint64_t wr_id)
 	std::lock_guard guard(sq.lock);
 	uint32_t head = sq.head();
 
-	if (count > sq.count() || (count && !sq.has_room(head + count - 1)))
+	if (count > sq.count() || (count && !sq.has_space(head + count - 1)))
 		return ENOMEM;
 	for (uint32_t i = 0; i < count; i++)
 		sq.remember(head + i, wr_id + i);

@@ -29,7 +29,7 @@ bool write_wqes(WorkQueue &rq, ibv_recv_wr *wr, ibv_recv_wr **bad_wr, int *err)
 
 	*err = 0;
 	for (; wr; wr = wr->next) {
-		if (rq.has_room(head))
+		if (rq.has_space(head))
 			*err = build_recv_wqe(rq.slot(head), *wr, rq.limits);
 		else
 			*err = ENOMEM;

@@ -22,7 +22,7 @@ int SqChain::add(const ibv_send_wr &wr, const Extension *extension)
 	WqeName name;
 	int err;
 
-	if (!sq_.has_room(head_))
+	if (!sq_.has_space(head_))
 		return ENOMEM;
 	if (sq_.limits.service == IBV_QPT_UD && wr.wr.ud.ah)
 		av = &to_ah(wr.wr.ud.ah)->av;

@@ -41,10 +41,10 @@ bool map_queue(Mapping *map, WorkQueue *queue, int fd,
 		return false;
 
 	auto *at = static_cast<std::byte *>(map->data());
-	const bool has_room = map->size() >=
-			      end + PAVO_QUEUE_OWN_SIZE(uint64_t{count});
+	const bool has_space = map->size() >=
+			       end + PAVO_QUEUE_OWN_SIZE(uint64_t{count});
 
-	return queue->init(at + header, has_room ? at + end : nullptr, count,
+	return queue->init(at + header, has_space ? at + end : nullptr, count,
 			   limits);
 }
 

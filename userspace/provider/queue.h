@@ -57,7 +57,7 @@ public:
 	}
 
 	/** Is there a slot for WQE @index, counted from RESET? */
-	bool has_room(uint32_t index) const
+	bool has_space(uint32_t index) const
 	{
 		return index - own_->tail.load(std::memory_order_acquire) <
 		       count_;

@@ -13,7 +13,7 @@ MODULES = {"rxe": "rdma_rxe", "pavo-rules": "pavo"}
 # The first row whose pattern a function's name has gives the stage. The driver's own functions
 # that fit none are a stage of their own.
 STAGES = (
-    ("CRC", r"crc32|icrc|_crc$|seal|fold"),
+    ("CRC", r"crc32|icrc|_crc$|fold"),
     ("copy", r"memcpy|copy_page|copy_highpage|copy_bits|memmove|__memset|clear_page"),
     ("locks", r"spin_(un)?lock|spin_trylock|_bh$|local_bh|rcu_read|mutex_(un)?lock|preempt_count"
               r"|um_trace|irq_(save|restore)"),

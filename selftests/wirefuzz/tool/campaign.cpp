@@ -22,7 +22,7 @@ constexpr uint64_t renew_every = 3000, count_every = 16, look_every = 64;
 constexpr uint64_t progress_every = 2048;
 constexpr int settle_ms = 5000;
 
-/* Packets that came to the adapter's door are in one of these. */
+/* Packets that came to the adapter are in one of these. */
 const std::vector<std::string> at_the_door = {
 	"rx_packets",	  "rx_drop_short",   "rx_drop_version",
 	"rx_drop_opcode", "rx_drop_surplus", "rx_icrc_encapsulated"};

@@ -46,7 +46,7 @@ public:
 	void forget_all() { inbox_.clear(); }
 
 	uint64_t sent() const { return sent_; }
-	/* Of those, what has to reach the adapter's door whatever is inside. */
+	/* Of those, what has to reach the adapter whatever is inside. */
 	uint64_t sure() const { return sure_; }
 	uint64_t heard() const { return heard_; }
 	/* Names of packets that came since it was called. */

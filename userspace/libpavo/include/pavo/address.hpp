@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* address.hpp - addresses of windows and of adapters: the types for them in the library. */
+/* address.hpp - types for addresses of windows and adapters. */
 #ifndef PAVO_ADDRESS_HPP
 #define PAVO_ADDRESS_HPP
 
@@ -9,7 +9,7 @@
 
 namespace pavo {
 
-/** A GID: an IPv6 address, or one of IPv4 as ::ffff:a.b.c.d; bytes as on the wire. */
+/** A GID: an IPv6 address, or an IPv4 address as ::ffff:a.b.c.d; in network order. */
 using Gid = std::array<uint8_t, 16>;
 
 /** An address of an adapter: an entry of its GID table. */
@@ -22,9 +22,9 @@ enum class IpVersion { v4 = 4, v6 = 6 };
 
 /** Names a window to all windows of its job: {node, window}. */
 struct WindowAddress {
-	/** Number of its machine in the job. */
+	/** Number of the machine in the job. */
 	uint16_t node = 0;
-	/** Its number there: Window::number(). */
+	/** Number of the window on that machine: Window::number(). */
 	uint32_t window = 0;
 
 	friend auto operator<=>(const WindowAddress &,

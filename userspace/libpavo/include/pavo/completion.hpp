@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * completion.hpp - the end of an operation, for programs that poll for it in place of a callback
+ * completion.hpp - the result of an operation, for programs that poll for it in place of a callback
  * or a coroutine.
  */
 #ifndef PAVO_COMPLETION_HPP
@@ -14,13 +14,13 @@
 namespace pavo {
 
 /**
- * The outcome of the operation that it was given to last, in place of a callback:
+ * The result of the operation that it was last passed to, in place of a callback:
  *
  *	Completion moved;
  *	rdma.put(peer, move, moved).value();
  *	return rdma.wait(moved);
  *
- * May be destroyed, or given to the next operation, before the last one is over.
+ * May be destroyed, or passed to another operation, before the operation is over.
  */
 class Completion {
 public:
@@ -29,13 +29,13 @@ public:
 	 * Rdma or Striped was destroyed before.
 	 */
 	bool over() const noexcept { return end_ && end_->over; }
-	/** The Result that a Done would have been called with; has a value before over(). */
+	/** Returns the result of the operation; before over() a success. */
 	Result<void> result() const noexcept
 	{
 		return over() ? end_->result : Result<void>();
 	}
 
-	/** The Done that sets it, for the next operation. Throws std::bad_alloc. */
+	/** Returns a Done that sets it, for the next operation. Throws std::bad_alloc. */
 	std::function<void(const Result<void> &)> begun()
 	{
 		end_ = std::make_shared<End>();

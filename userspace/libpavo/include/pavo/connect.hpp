@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * connect.hpp - connects windows of a group's processes: they tell each other by the group
- * (group.hpp) what messages and RDMA need.
+ * connect.hpp - connects windows of a group's processes: exchanges addresses and contexts by the
+ * group (group.hpp).
  */
 #ifndef PAVO_CONNECT_HPP
 #define PAVO_CONNECT_HPP
@@ -50,7 +50,7 @@ Result<std::vector<WindowAddress>> connect(Group &group, Window &window);
  *
  * Return: the processes as peers, by rank. put() and get() fail with EINVAL to this process's own
  * rank, and to ranks that have only the hub in common with it. Fails also with EINVAL:
- * ConnectOptions::contexts; EMSGSIZE: it differs between processes; as Rdma::lend().
+ * ConnectOptions::contexts; EMSGSIZE: it differs between processes; as Rdma::take_rcxts().
  */
 Result<std::vector<Rdma::Peer>> connect(Group &group, Rdma &rdma,
 					const ConnectOptions &options = {});

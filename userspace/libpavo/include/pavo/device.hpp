@@ -20,10 +20,10 @@ namespace pavo {
 
 class DoorbellWorker;
 
-/** An open uverbs file, closed with the last object that was made through it. */
+/** An open uverbs file. The last object that was made through it closes it. */
 class File {
 public:
-	/** Takes over @number, a uverbs file of that adapter. */
+	/** Takes over the file descriptor @number, a uverbs file of that adapter. */
 	explicit File(int number, const std::string &adapter = {});
 	~File();
 	File(const File &) = delete;
@@ -37,7 +37,7 @@ public:
 	Result<Gid> gid(uint16_t index) const noexcept;
 	/** As Device::poll(). */
 	Result<void> poll(std::chrono::microseconds idle) const noexcept;
-	/** The same, as the environment says. */
+	/** The same, with the environment variable PAVO_POLL. */
 	void poll() const noexcept;
 
 private:
@@ -47,25 +47,25 @@ private:
 };
 
 /**
- * An adapter. Objects that are made through it keep its file open, so they may go in any order.
- * Several may be open for one adapter.
+ * An adapter. Objects that are made through it keep its file open, so all may be destroyed in any
+ * order. An adapter may be open more than once.
  */
 class Device {
 public:
 	/**
-	 * Opens the adapter of that name ("pavo0"). Fails with ENODEV: there is no adapter
-	 * of that name; EPROTONOSUPPORT: it is not pavo's, or of another version; EACCES:
-	 * the device file may not be opened.
+	 * Opens the adapter of that name ("pavo0"). Fails with ENODEV: there is no adapter of that
+	 * name; EPROTONOSUPPORT: it is not pavo's, or the module is of another version; EACCES: the
+	 * process may not open the device file.
 	 */
 	static Result<Device> open(const std::string &name) noexcept;
 
 	const std::string &name() const { return name_; }
-	/** The uverbs file. */
+	/** Returns the descriptor of the uverbs file. */
 	int fd() const { return file_->number(); }
 	const std::shared_ptr<const File> &file() const { return file_; }
 
 	/**
-	 * The first address of the adapter of that IP version that is not link-local. Fails with
+	 * Returns the adapter's first address of that IP version that is not link-local. Fails with
 	 * EADDRNOTAVAIL: its interface has none.
 	 */
 	Result<AdapterAddress>
@@ -73,18 +73,19 @@ public:
 	{
 		return file_->address(version);
 	}
-	/** Entry @index of the adapter's GID table. Fails with ENOENT: it is empty. */
+	/** Returns entry @index of the adapter's GID table. Fails with ENOENT: it is empty. */
 	Result<Gid> gid(uint16_t index) const noexcept
 	{
 		return file_->gid(index);
 	}
 
 	/**
-	 * Has a thread of this process send for windows that are made through this device, so
-	 * that starting to send makes no system calls while the thread is awake. It sleeps when
-	 * no window has started to send for @idle; the next one that does wakes it by a call.
-	 * The module's parameter poll_idle_max is the most; 0 ends the thread. A device that is
-	 * opened while the environment has PAVO_POLL, a number of microseconds, begins so.
+	 * Starts a thread of this process that polls for commands of windows that were made through
+	 * this device, so that Window::start() makes no system call while the thread is awake.
+	 * @idle: time without commands after which it sleeps, at most the module's parameter
+	 * poll_idle_max; the next command wakes it by a system call; 0 ends the thread. If the
+	 * environment has PAVO_POLL, a number of microseconds, open() starts the thread.
+	 *
 	 * Fails with EPERM: the administrator allows no polling; EINVAL: @idle is less than 0, or
 	 * 2^32 or more; EAGAIN: no thread could be made; EIO: the adapter is gone.
 	 */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * direct.hpp - direct windows (sources.md#direct): addresses where an I/O device, or a process,
- * leaves the payload of RDMA writes and finds that of read responses. For users of verbs; needs
- * no provider but to post by direct_post.hpp.
+ * writes the payload of RDMA writes and reads that of read responses. For users of verbs. Only
+ * direct_post.hpp needs the provider.
  */
 #ifndef PAVO_DIRECT_HPP
 #define PAVO_DIRECT_HPP
@@ -22,58 +22,58 @@
 
 namespace pavo {
 
-/** A window that is to be made. */
+/** Options of a direct window. */
 struct DirectOptions {
-	/** As work requests name its first byte; 0: its address in this process. */
+	/** Address of its first byte in work requests; 0: that of the mapping in this process. */
 	uint64_t base = 0;
 	uint32_t ranges = 32;
 	/** Bytes of a range and of a buffer: a multiple of 4096, up to 65536. */
 	uint32_t range_size = 4096;
-	/** Of the pool. */
+	/** Number of buffers of the pool. */
 	uint32_t buffers = 32;
 };
 
-/** Of a call where the pool has no buffer. */
+/** Behaviour of arm() if the pool has no buffer. */
 enum class NoBuffer {
 	fail, /* fails with EAGAIN */
-	wait, /* waits for one */
-	fall_back, /* returns Armed::no_buffer: the caller takes ordinary memory */
+	wait, /* waits for a buffer */
+	fall_back, /* returns Armed::no_buffer: the caller uses ordinary memory */
 };
 
-/** Without end, as a time to wait. */
+/** A timeout that never expires. */
 constexpr std::chrono::milliseconds for_ever{-1};
 
-/** How a range is armed. */
+/** Options of arm(). */
 struct ArmOptions {
 	Direction direction = Direction::write;
 	NoBuffer no_buffer = NoBuffer::fail;
-	/** Of reads: all responses are handed over at once. */
+	/** Reads: hand all responses over at once. */
 	bool whole = false;
-	/** How long to wait for a buffer. */
+	/** Most time to wait for a buffer. */
 	std::chrono::milliseconds timeout = for_ever;
 };
 
-/** Its outcome. */
+/** Result of arm(). */
 enum class Armed { armed, no_buffer };
 
-/** A range at a moment: struct pavo_direct_register. */
+/** State of a range: struct pavo_direct_register. */
 struct DirectRegister {
 	/** Bytes of the operation. */
 	uint32_t total = 0;
-	/** Write: bytes that are in. */
+	/** Writes: bytes that the bus side has written. */
 	uint32_t count = 0;
-	/** Read: bytes of the response that lies there, and those of it that were taken. */
+	/** Reads: bytes of the response in the range, and bytes of it that were drained. */
 	uint32_t response = 0;
 	uint32_t drained = 0;
-	/** None: it is not armed. */
+	/** Index of its buffer; none: the range is not armed. */
 	std::optional<uint32_t> buffer;
-	/** The bus side has its turn; the link side has. */
+	/** The bus side owns the range; the link side owns it. */
 	bool bus_valid = false;
 	bool link_valid = false;
 	Direction direction = Direction::read;
-	/** How often it was armed. */
+	/** Number of times that the range was armed. */
 	uint32_t uses = 0;
-	/** Bytes of the operation that crossed it so far. */
+	/** Bytes of the operation that have crossed the range so far. */
 	uint32_t done = 0;
 };
 
@@ -93,115 +93,118 @@ private:
 };
 
 /**
- * A direct window of a protection domain. Several threads may use it, each a range of its own or
- * the same; the calls that end it are for one.
+ * A direct window of a protection domain. Threads may use it concurrently, also the same range;
+ * only one may destroy or move it.
  *
  *	uint32_t range = window.take().value();
  *	window.arm(range, 4096).value();
- *	... an RDMA write of {window.address(range), 4096, window.lkey()} is posted ...
+ *	... post an RDMA write of {window.address(range), 4096, window.lkey()} ...
  *	pread(disk, window.memory(range).data(), 4096, sector);     // O_DIRECT
- *	window.commit(range, 4096).value();                         // and it leaves
- *	... its completion comes ...
+ *	window.commit(range, 4096).value();                         // it is sent
+ *	... wait for its completion ...
  *	window.give(range);
  */
 class DirectWindow {
 public:
 	/**
-	 * @pd: has to live longer
-	 * Fails with EINVAL: a number is out of bounds; EOPNOTSUPP: not an adapter of pavo, or
-	 * its module has no direct windows; ENOMEM; EMFILE, ENFILE.
+	 * Makes a window, and maps it. @pd: has to live longer. Fails with EINVAL: an option is out
+	 * of bounds; EOPNOTSUPP: @pd is not of an adapter of pavo, or its module has no direct
+	 * windows; ENOMEM, also if the buffers are more than RLIMIT_MEMLOCK; EMFILE, ENFILE.
 	 */
 	static Result<DirectWindow>
 	open(ibv_pd *pd, const DirectOptions &options = {}) noexcept;
-	/** In any state: work requests that name it fail after that. */
+	/** Closes the window in any state. Work requests that name it fail after that. */
 	~DirectWindow();
 	DirectWindow(DirectWindow &&from) noexcept;
 	DirectWindow &operator=(DirectWindow &&from) noexcept;
 
-	/** Its first byte as work requests name it, its bytes, and its key. */
+	/** Address of its first byte in work requests, its bytes, and its L_Key. */
 	uint64_t base() const { return shape_.base; }
 	uint64_t length() const { return shape_.length(); }
 	uint32_t lkey() const { return lkey_; }
 	uint32_t ranges() const { return shape_.ranges; }
 	uint32_t range_size() const { return shape_.range_size; }
 	uint32_t buffers() const { return buffers_; }
-	/** The same, for translation. */
+	/** Returns base, ranges and range size, for address calculations. */
 	const DirectShape &shape() const { return shape_; }
-	/** A byte of a range as work requests name it. */
+	/** Returns the address of a byte of a range in work requests. */
 	uint64_t address(uint32_t range, uint32_t offset = 0) const
 	{
 		return shape_.address(range, offset);
 	}
-	/** All of it for a work request that moves @length bytes. */
+	/** Returns the entry of a work request for the first @length bytes of a range. */
 	ibv_sge sge(uint32_t range, uint32_t length) const
 	{
 		return {address(range), length, lkey_};
 	}
-	/** A range in this process. SIGBUS where the bus side has no turn. */
+	/** Returns a range in this process. Access raises SIGBUS if the bus side does not own it. */
 	std::span<std::byte> memory(uint32_t range) const
 	{
 		return {memory_ + size_t(range) * range_size(), range_size()};
 	}
-	/** Its file: pwrite() and pread() there, splice(), io_uring. It does not block. */
+	/** Returns its file, for pwrite(), pread(), splice(), poll() and io_uring; nonblocking. */
 	int fd() const { return fd_; }
-	/** As the module knows it. */
+	/** Returns its handle in uverbs. */
 	uint32_t handle() const { return handle_; }
 	ibv_context *context() const { return context_; }
 
-	/** A range that no other caller of take() has; none: all are taken. */
+	/** Takes a free range; none: all are taken. */
 	std::optional<uint32_t> take() noexcept { return free_->take(); }
-	/** After its operation. Return: it was taken. */
+	/** Gives a range back after its operation. Return: false if it was not taken. */
 	bool give(uint32_t range) noexcept { return free_->give(range); }
 	size_t free_ranges() const noexcept { return free_->free(); }
 
 	/**
-	 * Gives the range a buffer, for an operation of @total bytes. Fails with EINVAL; EBUSY:
-	 * it is armed; EAGAIN: the pool has no buffer; ETIMEDOUT: it had none for all the
-	 * time; EIO: the window is closed.
+	 * Arms a range with a buffer of the pool, for an operation of @total bytes. Fails with
+	 * EINVAL: @range, @total or @options; EBUSY: the range is armed; EAGAIN: the pool has no
+	 * buffer; ETIMEDOUT: it had none until the timeout; EIO: the window is closed.
 	 */
 	Result<Armed> arm(uint32_t range, uint32_t total,
 			  const ArmOptions &options = {}) noexcept;
 
 	/**
-	 * Puts bytes in at @offset of the message; the adapter copies and counts them. Fails
-	 * with EBADF: it is not armed for writing; ENOSPC: more than its bytes, none are in.
+	 * Writes bytes to @offset of the message; the adapter copies and counts them. Fails with
+	 * EBADF: the range is not armed for a write; ENOSPC: beyond the end of the message, none
+	 * were written; EBUSY: as commit(); EIO: the window is closed.
 	 */
 	Result<void> write(uint32_t range, uint32_t offset,
 			   std::span<const std::byte> bytes) noexcept;
 	/**
-	 * Takes bytes out that are at @offset of the message, as many as there are, which it
-	 * returns. Fails with EBADF: it is not armed for reading; ENODATA: these were taken
-	 * already, or the message ends before; ETIMEDOUT: none came in time.
+	 * Reads and drains bytes from @offset of the message on, up to the end of the response.
+	 * Waits for the first. Return: their number. Fails with EBADF: the range is not armed for a
+	 * read; ENODATA: they were drained already, or are beyond the end of the message; ETIMEDOUT:
+	 * none arrived in time; EIO: the window is closed.
 	 */
 	Result<size_t>
 	read(uint32_t range, uint32_t offset, std::span<std::byte> bytes,
 	     std::chrono::milliseconds timeout = for_ever) noexcept;
 
 	/**
-	 * @bytes were put in by memory() or a dma-buf; the last one closes the range. Fails
-	 * with EBADF: it is not its turn; ENOSPC: more than its bytes; EBUSY: a device may
-	 * still be at work in it, or a driver has it mapped.
+	 * Counts @bytes that were written by memory() or a dma-buf. The last ones pass the range to
+	 * the link side. Fails with EBADF: the bus side does not own the range; ENOSPC: more than
+	 * are left; EBUSY: a device may still access it, or a driver has it mapped: the bus side
+	 * keeps the range, and these bytes do not count; EIO: the window is closed.
 	 */
 	Result<void> commit(uint32_t range, uint32_t bytes) noexcept
 	{
 		return count(range, bytes);
 	}
-	/** The same of bytes that were taken out. */
+	/** Counts @bytes that were drained. Fails as commit(). */
 	Result<void> drain(uint32_t range, uint32_t bytes) noexcept
 	{
 		return count(range, bytes);
 	}
-	/** Waits until bytes can be taken out of it. ETIMEDOUT: none came; EIO; EBADF. */
+	/** Waits until a range has bytes to drain. Fails with ETIMEDOUT, EBADF, EIO as read(). */
 	Result<void>
 	wait_readable(uint32_t range,
 		      std::chrono::milliseconds timeout = for_ever) noexcept;
 
-	/** Gives up an operation. Fails with EBADF: it has none; EBUSY: it is being sent. */
+	/** Aborts the operation of a range. Fails with EBADF: it is not armed; EBUSY: it is sent. */
 	Result<void> disarm(uint32_t range) noexcept;
-	/** A dma-buf of an armed range. */
+	/** Makes a dma-buf of an armed range. Fails with EBADF: it is not armed; EMFILE; EOPNOTSUPP. */
 	Result<DirectBuffer> export_buffer(uint32_t range) noexcept;
 
-	/** How the range is now, without a system call. */
+	/** Returns the state of a range, without a system call. */
 	DirectRegister registers(uint32_t range) const noexcept;
 
 private:

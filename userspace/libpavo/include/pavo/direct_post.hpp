@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * direct_post.hpp - a range is armed and a work request is posted to it, in one call. Calls
- * functions of pavo_dv_direct.h, so a program that uses it links with the provider, as pavodv(7)
- * says.
+ * direct_post.hpp - arm a range and post work requests that name it in one call. Uses
+ * pavo_dv_direct.h, so the program has to link with the provider, as pavodv(7) describes.
  */
 #ifndef PAVO_DIRECT_POST_HPP
 #define PAVO_DIRECT_POST_HPP
@@ -15,8 +14,8 @@
 namespace pavo {
 
 /**
- * Arms @range for @total bytes, and posts the list @wr. Either both are done or neither. It does
- * not wait: NoBuffer::wait is as NoBuffer::fail. Fails as DirectWindow::arm() and ibv_post_send().
+ * Arms @range for @total bytes, and posts the list @wr: both or neither. It does not wait:
+ * NoBuffer::wait is as NoBuffer::fail. Fails as DirectWindow::arm() and ibv_post_send().
  */
 inline Result<Armed> post_direct(const DirectWindow &window, uint32_t range,
 				 uint32_t total, ibv_qp *qp, ibv_send_wr &wr,

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * direct_ranges.hpp - ranges of a direct window: their addresses, and which of them are free
- * (sources.md#direct). Buffers are the adapter's: a range that is taken has none before it is
- * armed. Pure.
+ * direct_ranges.hpp - addresses of the ranges of a direct window, and the free ranges
+ * (sources.md#direct). A range that is taken has no buffer before it is armed. Pure.
  */
 #ifndef PAVO_DIRECT_RANGES_HPP
 #define PAVO_DIRECT_RANGES_HPP
@@ -24,7 +23,7 @@ struct DirectPlace {
 			       const DirectPlace &) = default;
 };
 
-/** Addresses of a window, as work requests name them; the first one need not be aligned. */
+/** Addresses of a window in work requests; the first one need not be aligned. */
 struct DirectShape {
 	uint64_t base = 0;
 	uint32_t ranges = 0;
@@ -34,12 +33,12 @@ struct DirectShape {
 	{
 		return uint64_t(ranges) * range_size;
 	}
-	/** Of a byte of a range. */
+	/** Returns the address of a byte of a range. */
 	constexpr uint64_t address(uint32_t range, uint32_t offset = 0) const
 	{
 		return base + uint64_t(range) * range_size + offset;
 	}
-	/** The byte of that address; none: the window has no such address. */
+	/** Finds the byte with that address; none: the window has no such address. */
 	constexpr std::optional<DirectPlace> find(uint64_t address) const
 	{
 		uint64_t offset = address - base;
@@ -52,13 +51,13 @@ struct DirectShape {
 };
 
 /**
- * Numbers from 0 on, each free or taken. The one that is free for the longest time is taken first,
- * so that a device that is late finds a range that is not armed, and not another operation.
- * Several threads may call it.
+ * The free ranges of a window. The range that has been free for the longest time is taken first, so
+ * that a slow device finds a range that is not armed rather than another operation. Threads may call
+ * it concurrently.
  */
 class DirectRanges {
 public:
-	/** All are free. Throws std::bad_alloc. */
+	/** Makes @count free ranges. Throws std::bad_alloc. */
 	explicit DirectRanges(uint32_t count) : ring_(count), taken_(count)
 	{
 		for (uint32_t i = 0; i < count; i++)
@@ -66,7 +65,7 @@ public:
 		free_ = count;
 	}
 
-	/** A range that is free, which is taken from now on; none: all are taken. */
+	/** Takes a free range; none: all are taken. */
 	std::optional<uint32_t> take() noexcept
 	{
 		std::lock_guard guard(mutex_);
@@ -81,7 +80,7 @@ public:
 		return range;
 	}
 
-	/** Return: it was taken, and is free from now on. */
+	/** Gives a range back. Return: false if it was not taken. */
 	bool give(uint32_t range) noexcept
 	{
 		std::lock_guard guard(mutex_);
@@ -93,7 +92,7 @@ public:
 		return true;
 	}
 
-	/** How many are free now. */
+	/** Returns the number of free ranges. */
 	size_t free() const noexcept
 	{
 		std::lock_guard guard(mutex_);

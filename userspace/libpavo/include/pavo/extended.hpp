@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * extended.hpp - extended operations of verbs queue pairs, with types: masked atomics, swap,
- * and immediate data of eight bytes. Calls the functions of pavo_dv.h, so a program that
- * uses it links with the provider, as pavodv(7) says.
+ * extended.hpp - extended operations of verbs queue pairs: masked atomics, swap, and immediate
+ * data of eight bytes. Uses pavo_dv.h, so the program has to link with the provider, as pavodv(7)
+ * describes.
  */
 #ifndef PAVO_EXTENDED_HPP
 #define PAVO_EXTENDED_HPP
@@ -19,13 +19,13 @@
 
 namespace pavo {
 
-/** How a word of 64 bits is divided into fields, from its lowest bits on. */
+/** Division of a 64-bit word into fields, from its lowest bits on. */
 class Fields {
 public:
-	/** One field. */
+	/** One field of 64 bits. */
 	constexpr Fields() = default;
 
-	/** @widths: bits of each; what they leave of the word is one more. */
+	/** @widths: bits of each field; the rest of the word is one more field. */
 	constexpr Fields(std::initializer_list<unsigned> widths)
 	{
 		unsigned end = 0;
@@ -37,22 +37,22 @@ public:
 		}
 	}
 
-	/** The highest bit of each field. */
+	/** Returns a word with the highest bit of each field set. */
 	constexpr uint64_t tops() const { return tops_; }
 
-	/** @value in field @number, cut to its width. */
+	/** Returns a word with @value in field @number, truncated to its width. */
 	constexpr uint64_t put(unsigned number, uint64_t value) const
 	{
 		return value << begin(number) & mask(number);
 	}
 
-	/** The value of field @number of @word. */
+	/** Returns the value of field @number of @word. */
 	constexpr uint64_t get(unsigned number, uint64_t word) const
 	{
 		return (word & mask(number)) >> begin(number);
 	}
 
-	/** All bits of field @number. */
+	/** Returns a word with all bits of field @number set. */
 	constexpr uint64_t mask(unsigned number) const
 	{
 		unsigned bit = begin(number);
@@ -85,13 +85,13 @@ struct RemoteWord {
 	uint32_t rkey;
 };
 
-/** Where the value of before goes. */
+/** Eight bytes of this process for the previous value. */
 struct LocalWord {
 	uint64_t address;
 	uint32_t lkey;
 };
 
-/** Bits of a word, and the value that they have or get; the others are left out. */
+/** Bits of a word, and their value to compare or to set. The other bits do not matter. */
 struct Bits {
 	uint64_t value;
 	uint64_t mask = UINT64_MAX;
@@ -99,16 +99,16 @@ struct Bits {
 
 /**
  * Posts extended operations to a queue pair of RC or XRC that was made for ibv_wr_*(3). Each call
- * posts one request, with @id and @flags (IBV_SEND_*) of it. It fails if it was not
- * posted.
+ * posts one request with wr_id @id and @flags (IBV_SEND_*), and fails as ibv_wr_complete(3).
  */
 class Extended {
 public:
 	/**
+	 * Makes the object for a queue pair.
 	 * @qp: has to live longer
-	 * @srqn: XRC: the peer's shared receive queue, which takes immediate data and says
-	 *        by its protection domain which memory an atomic may touch
-	 * Fails with EOPNOTSUPP: it is not pavo's, or was made for other calls.
+	 * @srqn: XRC: the peer's shared receive queue. It takes immediate data, and atomics access
+	 *        memory of its protection domain
+	 * Fails with EOPNOTSUPP: @qp is not pavo's, or was not made for ibv_wr_*(3).
 	 */
 	static Result<Extended> open(ibv_qp *qp, uint32_t srqn = 0)
 	{
@@ -122,6 +122,7 @@ public:
 		return Extended(extended, srqn);
 	}
 
+	/** Adds to each field of a word without a carry into the next one. @old: previous value. */
 	Result<void> fetch_add(RemoteWord word, uint64_t add, Fields fields,
 			       LocalWord old, uint64_t id,
 			       unsigned flags = IBV_SEND_SIGNALED)
@@ -132,6 +133,7 @@ public:
 		return end(old);
 	}
 
+	/** Replaces a word. @old: previous value. */
 	Result<void> swap(RemoteWord word, uint64_t value, LocalWord old,
 			  uint64_t id, unsigned flags = IBV_SEND_SIGNALED)
 	{
@@ -140,7 +142,7 @@ public:
 		return end(old);
 	}
 
-	/** Replaces the bits of @next if those of @expected are as expected. */
+	/** Sets the bits of @next if those of @expected have the expected value. @old: previous value. */
 	Result<void> compare_swap(RemoteWord word, Bits expected, Bits next,
 				  LocalWord old, uint64_t id,
 				  unsigned flags = IBV_SEND_SIGNALED)
@@ -152,7 +154,7 @@ public:
 		return end(old);
 	}
 
-	/** The peer's completion brings @value: read_immediate(). */
+	/** Sends immediate data, which the peer reads by read_immediate(). */
 	Result<void> send_immediate(uint64_t value, uint64_t id,
 				    unsigned flags = IBV_SEND_SIGNALED)
 	{
@@ -161,7 +163,7 @@ public:
 		return end();
 	}
 
-	/** Does the peer know them? Unknown until one has ended. */
+	/** Returns whether the peer supports extended operations; unknown until one has ended. */
 	pavodv_peer peer() const
 	{
 		pavodv_peer peer = PAVODV_PEER_UNKNOWN;
@@ -197,7 +199,7 @@ private:
 	uint32_t srqn_;
 };
 
-/** Eight bytes of the completion that @cq is at; none: it has none. */
+/** Reads the immediate data of @cq's current completion; none: it has none. */
 inline std::optional<uint64_t> read_immediate(ibv_cq_ex *cq)
 {
 	__be64 imm;

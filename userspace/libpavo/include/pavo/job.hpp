@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * job.hpp - jobs and the buffers that are mapped for them
- * (sources.md#windows-tce).
+ * job.hpp - jobs, and mapping buffers for them (sources.md#windows-tce).
  */
 #ifndef PAVO_JOB_HPP
 #define PAVO_JOB_HPP
@@ -16,8 +15,8 @@
 namespace pavo {
 
 /**
- * Protocol Virtual Offset: names a byte of a mapped buffer to every machine of the
- * job. Bytes may be added.
+ * Protocol Virtual Offset: names a byte of a mapped buffer on all machines of the job. Adding a
+ * number of bytes gives the PVO of a later byte.
  */
 struct Pvo {
 	uint64_t value = 0;
@@ -29,49 +28,49 @@ struct Pvo {
 	friend bool operator==(Pvo, Pvo) = default;
 };
 
-/** State of a job on this machine at a moment. */
+/** State of a job on this machine. */
 struct JobInfo {
 	uint32_t id = 0;
 	/** Number of its job slot. */
 	uint32_t slot = 0;
-	/** Objects that joined it, and did not leave. */
+	/** Number of memberships. */
 	uint32_t members = 0;
-	/** Bytes that may be mapped at a time, and those that are pinned. */
+	/** Most bytes that may be mapped at a time, and bytes that are pinned. */
 	uint64_t limit = 0;
 	uint64_t pinned = 0;
-	/** Pinned and mapped, each once. */
+	/** Number of pinned buffers. */
 	uint64_t buffers = 0;
-	/** Uses of them, and how often one was found mapped already. */
+	/** Number of mappings of them, and of those that found their buffer mapped already. */
 	uint64_t mappings = 0;
 	uint64_t shared = 0;
 };
 
-/** Verdict on a PVO that a window of the job uses, in the order of checks. */
+/** Result of a check of a PVO, in the order of checks. */
 enum class PvoResult : uint8_t {
 	ok = 0,
-	table = 1, /* no such table, or it belongs to no job */
-	job = 2, /* the table is another job's */
-	range = 3, /* behind the end of the table */
-	key = 4, /* that page is not, or no more, of that region */
+	table = 1, /* there is no such table, or no job owns it */
+	job = 2, /* another job owns the table */
+	range = 3, /* beyond the end of the table */
+	key = 4, /* the page does not, or no longer, belong to that buffer */
 };
 
-/** Membership in a job; processes of one job see the same buffers. */
+/** Membership in a job. Windows of a job can access the buffers that its processes map. */
 class Job {
 public:
 	/**
-	 * Takes a job slot of this machine.
+	 * Makes a job on this machine, which takes a job slot.
 	 * @id: JOBID, the same on all machines; not 0
-	 * @key: to be shown by those who join
-	 * @limit: bytes that may be mapped at a time; 0: no limit but the tables'
+	 * @key: processes that join have to give the same key
+	 * @limit: most bytes that may be mapped at a time; 0: as many as its tables hold
 	 *
-	 * Fails with EEXIST: there is that job; ENOSPC: all job slots are taken; EDQUOT:
-	 * this user has as many as one may.
+	 * Fails with EINVAL: @id; EEXIST: this machine has that job; ENOSPC: no job slot is free;
+	 * EDQUOT: this user has as many jobs as a user may have.
 	 */
 	static Result<Job> reserve(const Device &device, uint32_t id,
 				   uint64_t key, uint64_t limit = 0) noexcept;
 	/**
-	 * Joins a job that was reserved. Fails with ENOENT: there is no such job on this
-	 * machine; EACCES: the key is wrong, or it is another user's.
+	 * Joins a job of this machine. Fails with ENOENT: this machine does not have it; EACCES:
+	 * @key is wrong, or the job belongs to another user.
 	 */
 	static Result<Job> join(const Device &device, uint32_t id,
 				uint64_t key) noexcept;
@@ -81,16 +80,16 @@ public:
 	 */
 	static Result<Job> open(const Device &device, uint32_t id,
 				uint64_t key) noexcept;
-	/** Leaves. Mappings stay until they are unmapped. */
+	/** Leaves the job. Mappings stay until they are destroyed. */
 	~Job();
 	Job(Job &&from) noexcept;
 	Job &operator=(Job &&from) noexcept;
 
-	/** State of the job on this machine now. Fails with EIO: the adapter is gone. */
+	/** Queries the state of the job on this machine. Fails with EIO: the adapter is gone. */
 	Result<JobInfo> info() const noexcept;
 	/**
-	 * The verdict on @length bytes from @pvo on, if a window of this job used them.
-	 * Fails likewise.
+	 * Checks whether a window of this job could access @length bytes from @pvo on. Fails with
+	 * EIO: the adapter is gone.
 	 */
 	Result<PvoResult> check(Pvo pvo, uint64_t length) const noexcept;
 
@@ -105,16 +104,17 @@ private:
 	uint32_t handle_;
 };
 
-/** Memory of this process, pinned and mapped for a job. */
+/** A buffer of this process that is pinned and mapped for a job. */
 class Mapping {
 public:
 	/**
-	 * Maps a buffer. Where its pages are mapped for the job already, through
-	 * whatever adapter and process, that is found and used.
+	 * Maps a buffer, of any alignment. If its pages are mapped for the job already, through any
+	 * adapter and by any process, that mapping is shared.
 	 *
-	 * Fails with ENOMEM: it is more than RLIMIT_MEMLOCK allows, which is for all that
-	 * this process has mapped; EDQUOT: more than the job's limit; ENOSPC: the job's
-	 * tables are full; EFAULT: not all of it is memory that this process may write to.
+	 * Fails with EINVAL: @buffer is empty; ENOMEM: all mappings of this process would be more
+	 * than RLIMIT_MEMLOCK; EPERM: the process may lock no memory; EDQUOT: more than the job's
+	 * limit; ENOSPC: the job's tables are full; EFAULT: this process may not write to all of
+	 * the buffer; EAGAIN: the rdma cgroup is full.
 	 */
 	static Result<Mapping> open(const Job &job,
 				    std::span<std::byte> buffer) noexcept;
@@ -122,15 +122,15 @@ public:
 	Mapping(Mapping &&from) noexcept;
 	Mapping &operator=(Mapping &&from) noexcept;
 
-	/** Of the buffer's first byte. */
+	/** Returns the PVO of the buffer's first byte. */
 	Pvo pvo() const { return pvo_; }
-	/** Bytes of a page of its table: protection is per page. */
+	/** Returns the bytes of a page of its table, the unit of protection. */
 	uint32_t page_size() const { return page_size_; }
-	/** It was mapped already. */
+	/** True if the buffer was mapped for the job already. */
 	bool shared() const { return shared_; }
 
 private:
-	/** None so far. */
+	/** An object without a mapping, for open(). */
 	explicit Mapping(const Job &job) : file_(job.file()) {}
 
 	std::shared_ptr<const File> file_;

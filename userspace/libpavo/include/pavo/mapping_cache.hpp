@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * mapping_cache.hpp - PVOs of buffers, kept after use; see cache.h.
+ * mapping_cache.hpp - a cache of mappings for a job, which stay mapped after use; see cache.h.
  */
 #ifndef PAVO_REGION_CACHE_HPP
 #define PAVO_REGION_CACHE_HPP
@@ -15,54 +15,54 @@
 
 namespace pavo {
 
-/** A buffer, or the part of it that is in one fragment. */
+/** A buffer, or its part in one fragment, and its PVO. */
 struct MappingPiece {
 	std::byte *start;
 	size_t length;
-	/** Of the first byte. */
+	/** PVO of the first byte. */
 	Pvo pvo;
-	/** The cache's. */
+	/** For the cache. */
 	uint32_t entry;
 };
 
-/** Mappings of a job, kept after use. All calls may be made by several threads. */
+/** A cache of mappings for a job. Threads may call it concurrently. */
 class MappingCache {
 public:
 	/**
-	 * @job: has to live as long as the cache
-	 * Fails with EPROTONOSUPPORT, EOPNOTSUPP: the kernel cannot tell when memory
-	 * changes (CONFIG_MMU_NOTIFIER); EINVAL.
+	 * Makes a cache. @job: has to live longer. Fails with EPROTONOSUPPORT, EOPNOTSUPP: the
+	 * kernel does not report changes of memory (CONFIG_MMU_NOTIFIER); EINVAL: @options.
 	 */
 	static Result<MappingCache>
 	open(const Job &job, const pavo_cache_options &options = {}) noexcept;
-	/** Nothing may be in use any more. */
+	/** All pieces must have been put back. */
 	~MappingCache();
 	MappingCache(MappingCache &&from) noexcept;
 	MappingCache &operator=(MappingCache &&from) noexcept;
 
 	/**
-	 * Pieces of @buffer, in order, to be given to put() after use.
-	 * @room: for PAVO_CACHE_PIECES(buffer.size()) of them
+	 * Gets the PVOs of a buffer. Call put() with the pieces after use. @room: space for the
+	 * pieces; PAVO_CACHE_PIECES(buffer.size()) are always enough.
 	 *
-	 * Return: as many of @room as there are. Fails with ECHILD, ENOBUFS (@room is too
-	 * small, or all entries are in use), and as Mapping::open(). No call allocates
-	 * memory.
+	 * Return: the pieces, in order, in @room. Fails with ECHILD: this process is a child of the
+	 * one that made the cache; ENOBUFS: @room is too small, or all entries are in use; as
+	 * Mapping::open(). Allocates no memory.
 	 */
 	Result<std::span<MappingPiece>>
 	get(std::span<std::byte> buffer, std::span<MappingPiece> room) noexcept;
+	/** Ends the use of pieces. */
 	void put(std::span<const MappingPiece> pieces) noexcept;
 
-	/** Once in a second; see PAVO_CACHE_NO_TIMER. */
+	/** Ends idle mappings. Call it once a second with PAVO_CACHE_NO_TIMER. */
 	void tick() noexcept;
-	/** Counts; in a child of its owner all 0. */
+	/** Returns the counters; all 0 in a child of the owner. */
 	pavo_cache_stats stats() const noexcept;
 
 private:
-	struct Inside;
+	struct Impl;
 	MappingCache(const Job &job, const pavo_cache_options &options);
 
 	std::shared_ptr<const File> file_; /* outlives what is inside */
-	std::unique_ptr<Inside> inside_;
+	std::unique_ptr<Impl> impl_;
 };
 
 } // namespace pavo

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * mr_cache.h - memory regions of verbs, kept after use; see cache.h. C and C++.
+ * mr_cache.h - a cache of memory regions of verbs, which stay registered after use; see cache.h.
+ * C and C++.
  */
 #ifndef PAVO_MR_CACHE_H
 #define PAVO_MR_CACHE_H
@@ -15,55 +16,60 @@ extern "C" {
 
 struct pavo_mr_cache;
 
-/** struct pavo_mr_piece - a buffer, or the part of it that is in one fragment. */
+/** struct pavo_mr_piece - a buffer, or its part in one fragment, and its keys. */
 struct pavo_mr_piece {
 	uint64_t addr;
 	uint32_t length;
 	uint32_t lkey;
 	uint32_t rkey;
-	uint32_t entry; /* the cache's */
+	uint32_t entry; /* for the cache */
 };
 
 /**
- * pavo_mr_cache_create - a cache of regions of @pd, which has to live longer.
- * @access:  of all of them (IBV_ACCESS_*); with rights for others PAVO_CACHE_EXACT is
- *           a matter of course
- * @options: NULL: as it is by default
+ * pavo_mr_cache_create - make a cache of memory regions.
+ * @pd:      protection domain of the regions; has to live longer
+ * @access:  access rights of all regions (IBV_ACCESS_*); remote rights imply PAVO_CACHE_EXACT
+ * @options: NULL: the defaults
  *
- * Return: the cache; NULL and errno: EPROTONOSUPPORT, EOPNOTSUPP: not an adapter of
- * pavo, or the kernel cannot tell when memory changes; EINVAL; ENOMEM.
+ * Return: the cache, or NULL with errno EPROTONOSUPPORT, EOPNOTSUPP: @pd is not of an adapter of
+ * pavo, or the kernel does not report changes of memory (CONFIG_MMU_NOTIFIER); EINVAL: @options;
+ * ENOMEM.
  */
 struct pavo_mr_cache *
 pavo_mr_cache_create(struct ibv_pd *pd, int access,
 		     const struct pavo_cache_options *options);
 
-/** pavo_mr_cache_destroy - nothing may be in use any more. */
+/** pavo_mr_cache_destroy - destroy a cache. All pieces must have been put back. */
 void pavo_mr_cache_destroy(struct pavo_mr_cache *cache);
 
 /**
- * pavo_mr_cache_get - keys of a buffer, to be given to pavo_mr_cache_put() after use.
- * @pieces: for PAVO_CACHE_PIECES(@length) of them, @room being how many
+ * pavo_mr_cache_get - get the keys of a buffer. Call pavo_mr_cache_put() after use.
+ * @cache:  the cache
+ * @addr:   first byte of the buffer
+ * @length: its bytes
+ * @pieces: set to the pieces of the buffer, in order
+ * @room:   number of elements of @pieces; PAVO_CACHE_PIECES(@length) are always enough
  *
- * A piece that is found costs no call of the kernel. For others ibv_reg_mr() allocates
- * memory; the cache itself allocates none. Several threads may call it.
+ * A hit makes no system call. A miss calls ibv_reg_mr(), which allocates memory; the cache itself
+ * allocates none. Threads may call it concurrently.
  *
- * Return: how many of @pieces there are, in order, as long as the buffer together;
- * -ECHILD; -ENOBUFS: @room is too small, or all entries are in use; -ENOMEM: more
- * than may be locked; -EPERM: no memory may be locked at all; -EAGAIN: as many
- * objects as the rdma cgroup may have; -EFAULT: not memory that the process may use so.
+ * Return: number of pieces; -ECHILD: this process is a child of the one that made the cache;
+ * -ENOBUFS: @room is too small, or all entries are in use; -ENOMEM: more than RLIMIT_MEMLOCK;
+ * -EPERM: the process may lock no memory; -EAGAIN: the rdma cgroup is full; -EFAULT: the process
+ * may not access all of the memory in that way.
  */
 int pavo_mr_cache_get(struct pavo_mr_cache *cache, const void *addr,
 		      size_t length, struct pavo_mr_piece *pieces,
 		      unsigned int room);
 
-/** pavo_mr_cache_put - a use of what pavo_mr_cache_get() gave is over. */
+/** pavo_mr_cache_put - end the use of @count pieces that pavo_mr_cache_get() has set. */
 void pavo_mr_cache_put(struct pavo_mr_cache *cache,
 		       const struct pavo_mr_piece *pieces, unsigned int count);
 
-/** pavo_mr_cache_tick - once in a second; see PAVO_CACHE_NO_TIMER. */
+/** pavo_mr_cache_tick - end idle registrations. Call it once a second with PAVO_CACHE_NO_TIMER. */
 void pavo_mr_cache_tick(struct pavo_mr_cache *cache);
 
-/** pavo_mr_cache_query - what has been counted; in a child of its owner all 0. */
+/** pavo_mr_cache_query - set @stats to the counters; to 0 in a child of the owner. */
 void pavo_mr_cache_query(struct pavo_mr_cache *cache,
 			 struct pavo_cache_stats *stats);
 

@@ -281,7 +281,7 @@ typedef void pavo_piece_call(void *context, uint16_t node, uint32_t window,
 typedef void pavo_fill_call(void *context, uint32_t tag, uint64_t at, void *to,
 			    size_t bytes);
 /**
- * pavo_asked_call - a peer requests data of a FIFO of this process.
+ * pavo_read_request_call - a peer requests data of a FIFO of this process.
  * @at:    number of the first byte
  * @bytes: how many: of an operation, or of a piece of it
  * @with:  context for the callback that is returned: is @context, may be replaced; has to live
@@ -289,10 +289,10 @@ typedef void pavo_fill_call(void *context, uint32_t tag, uint64_t at, void *to,
  *
  * Return: a fill callback, or NULL to reject the request (the peer times out).
  */
-typedef pavo_fill_call *pavo_asked_call(void *context, uint16_t node,
-					uint32_t window, uint32_t tag,
-					uint64_t at, uint32_t bytes,
-					void **with);
+typedef pavo_fill_call *pavo_read_request_call(void *context, uint16_t node,
+					       uint32_t window, uint32_t tag,
+					       uint64_t at, uint32_t bytes,
+					       void **with);
 
 /**
  * struct pavo_rdma_options - how operations are retried
@@ -327,19 +327,19 @@ struct pavo_rdma *pavo_rdma_open(struct pavo_window *window,
 /** pavo_rdma_close - cancel what is pending, without its @done, and give contexts back. */
 void pavo_rdma_close(struct pavo_rdma *rdma);
 /**
- * pavo_rdma_lend - take contexts of the adapter for one peer's operations.
- * @rcxts: set to @n numbers, which the caller tells that peer
+ * pavo_rdma_take_rcxts - take contexts of the adapter for one peer's operations.
+ * @rcxts: set to @n numbers, which the caller sends to that peer
  *
  * Return: 0; -ENOSPC: the adapter has not so many left; -EDQUOT: this user may not have so many;
  * -ENOMEM; -ESHUTDOWN: the window is disabled; -EIO: the adapter is gone.
  */
-int pavo_rdma_lend(struct pavo_rdma *rdma, uint32_t *rcxts, size_t n);
+int pavo_rdma_take_rcxts(struct pavo_rdma *rdma, uint32_t *rcxts, size_t n);
 /**
  * pavo_rdma_add - add a peer.
  * @node, @window: its address
- * @rcxts:         @n contexts that it lent to this process, at least 1; as many are taken here
+ * @rcxts:         @n contexts that it took for this process, at least 1; as many are taken here
  *
- * Return: number of the peer, from 0 on; -EINVAL: @n is 0; as pavo_rdma_lend().
+ * Return: number of the peer, from 0 on; -EINVAL: @n is 0; as pavo_rdma_take_rcxts().
  */
 int pavo_rdma_add(struct pavo_rdma *rdma, uint16_t node, uint32_t window,
 		  const uint32_t *rcxts, size_t n);
@@ -351,18 +351,19 @@ void pavo_rdma_on_piece(struct pavo_rdma *rdma, pavo_piece_call *piece,
 void pavo_rdma_on_feed(struct pavo_rdma *rdma, pavo_fill_call *fill,
 		       void *context);
 /**
- * pavo_rdma_on_asked - in place of pavo_rdma_on_feed(): set a callback that chooses by request.
+ * pavo_rdma_on_read_request - set a callback that chooses the fill callback for each request of
+ * peers, in place of pavo_rdma_on_feed().
  */
-void pavo_rdma_on_asked(struct pavo_rdma *rdma, pavo_asked_call *asked,
-			void *context);
+void pavo_rdma_on_read_request(struct pavo_rdma *rdma,
+			       pavo_read_request_call *request, void *context);
 
 /**
  * struct pavo_move - an operation
  * @local_pvo:  memory of this process; of a FIFO the number of the first byte
  * @remote_pvo: memory of the peer, likewise
  * @bytes:      length
- * @tag:        for the peer, with @tell and in half operations
- * @tell:       not 0: the peer's @arrival is called when all data can be seen
+ * @tag:        for the peer, with @notify and in half operations
+ * @notify:     not 0: the peer's @arrival is called when all data can be seen
  * @to_fifo:    not 0: the target is a FIFO, in place of memory
  * @from_fifo:  not 0: the source is a FIFO
  * @fill:       makes the data of a put @from_fifo, with @context; else unused
@@ -373,7 +374,7 @@ struct pavo_move {
 	uint64_t remote_pvo;
 	uint32_t bytes;
 	uint32_t tag;
-	int tell;
+	int notify;
 	int to_fifo;
 	int from_fifo;
 	pavo_fill_call *fill;
@@ -452,18 +453,18 @@ int64_t pavo_rdma_due(const struct pavo_rdma *rdma);
 uint64_t pavo_rdma_retries(const struct pavo_rdma *rdma);
 
 /**
- * struct pavo_striped_options - how operations over several adapters are cut and retried
- * @chunk:       bytes that one lane moves at a time; 0: 65,536
- * @lane:        of operations of a lane, which is given up after @lane.attempts; its piece is
+ * struct pavo_striped_options - how operations over several adapters are divided and retried
+ * @chunk:       bytes that one path moves at a time; 0: 65,536
+ * @path:        of operations of a path, which is given up after @path.attempts; its piece is
  *               @chunk; 0: 20,000, up to 500,000 microseconds, 24 attempts
- * @timeout:     microseconds until a control message to the other end is repeated, then doubled;
+ * @timeout:     response timeout of control messages, microseconds, doubled with each retry;
  *               0: 20,000
  * @max_timeout: microseconds, up to which it doubles; 0: 1,000,000
  * @attempts:    before operations that wait for the answer fail with -ETIMEDOUT; 0: 64
  */
 struct pavo_striped_options {
 	uint32_t chunk;
-	struct pavo_rdma_options lane;
+	struct pavo_rdma_options path;
 	uint32_t timeout;
 	uint32_t max_timeout;
 	uint32_t attempts;
@@ -478,31 +479,31 @@ typedef void pavo_striped_arrival_call(void *context, uint32_t tag,
  * @options: NULL: all 0
  * @arrival: called for operations of the peer; NULL: nothing is
  *
- * Return: the object without lanes, or NULL with errno ENOMEM.
+ * Return: the object without paths, or NULL with errno ENOMEM.
  */
 struct pavo_striped *
 pavo_striped_open(const struct pavo_striped_options *options,
 		  pavo_striped_arrival_call *arrival, void *context);
-/** pavo_striped_close - cancel what is pending. Close it before the windows of its lanes. */
+/** pavo_striped_close - cancel what is pending. Close it before the windows of its paths. */
 void pavo_striped_close(struct pavo_striped *striped);
 /**
- * pavo_striped_add - add a lane. Both ends add their lanes in the same order.
+ * pavo_striped_add - add a path. Both ends add their paths in the same order.
  * @window: has routes to the peer; no other object may use it
- * @rcxts:  set to @n contexts, at least 1, which the caller tells the peer; 4 keep a lane busy
+ * @rcxts:  set to @n contexts, at least 1, which the caller sends to the peer; 4 keep a path busy
  *
- * Return: number of the lane, from 0 on; -EINVAL: @n is 0; as pavo_rdma_lend().
+ * Return: number of the path, from 0 on; -EINVAL: @n is 0; as pavo_rdma_take_rcxts().
  */
 int pavo_striped_add(struct pavo_striped *striped, struct pavo_window *window,
 		     uint32_t *rcxts, size_t n);
 /**
- * pavo_striped_connect - connect a lane with the peer's of the same number.
+ * pavo_striped_connect - connect a path with the peer's of the same number.
  * @node, @window: address of the peer's window
  * @rcxts:         the @n contexts that the peer got from pavo_striped_add()
  *
- * Return: 0; -EINVAL: there is no such lane, or @n is 0; -ENODEV: its adapter is gone; as
- * pavo_rdma_lend().
+ * Return: 0; -EINVAL: there is no such path, or @n is 0; -ENODEV: its adapter is gone; as
+ * pavo_rdma_take_rcxts().
  */
-int pavo_striped_connect(struct pavo_striped *striped, int lane, uint16_t node,
+int pavo_striped_connect(struct pavo_striped *striped, int path, uint16_t node,
 			 uint32_t window, const uint32_t *rcxts, size_t n);
 
 /** struct pavo_striped_move - as struct pavo_move, between memory, with a longer length */
@@ -511,15 +512,15 @@ struct pavo_striped_move {
 	uint64_t remote_pvo;
 	uint64_t bytes;
 	uint32_t tag;
-	int tell;
+	int notify;
 };
 
 /**
  * pavo_striped_put - begin to move bytes from here to the peer.
- * @done: called once, if this returns 0: with 0 when all bytes can be seen; -ENETUNREACH: no lane
- *        is left; -EFAULT: the peer's PVO names no memory; -ETIMEDOUT: a lane failed and the peer
- *        does not confirm that it is closed. After the first and the last late packets may still
- *        be written
+ * @done: called once, if this returns 0: with 0 when all bytes can be seen; -ENETUNREACH: no path
+ *        is left; -EFAULT: the peer's PVO names no memory; -ETIMEDOUT: a path failed and the peer
+ *        does not confirm that it is closed. After the first and the last delayed packets may
+ *        still be written
  *
  * Return: 0; -ENOMEM.
  */
@@ -533,7 +534,7 @@ int pavo_striped_get(struct pavo_striped *striped,
 		     const struct pavo_striped_move *move, pavo_done_call *done,
 		     void *context);
 /**
- * pavo_striped_progress - as pavo_rdma_progress(), for all lanes. Both ends have to call it.
+ * pavo_striped_progress - as pavo_rdma_progress(), for all paths. Both ends have to call it.
  *
  * Return: how much there was to do, 0: nothing; -ENOMEM.
  */
@@ -544,24 +545,24 @@ size_t pavo_striped_pending(const struct pavo_striped *striped);
 int64_t pavo_striped_due(const struct pavo_striped *striped);
 
 /**
- * struct pavo_striped_lane - state of a lane
+ * struct pavo_striped_path - state of a path
  * @alive:  1: it carries chunks; 0: it is not connected, or was given up
  * @error:  why it was given up, a negative errno; -ECONNABORTED: the peer gave it up; else 0
  * @chunks: that it has moved
  * @bytes:  of them
  */
-struct pavo_striped_lane {
+struct pavo_striped_path {
 	int alive;
 	int error;
 	uint64_t chunks;
 	uint64_t bytes;
 };
 
-/** pavo_striped_lanes - return the number of lanes. */
-size_t pavo_striped_lanes(const struct pavo_striped *striped);
-/** pavo_striped_lane_of - query a lane. Return: 0; -EINVAL: there is no such lane. */
-int pavo_striped_lane_of(const struct pavo_striped *striped, int number,
-			 struct pavo_striped_lane *lane);
+/** pavo_striped_paths - return the number of paths. */
+size_t pavo_striped_paths(const struct pavo_striped *striped);
+/** pavo_striped_path_of - query a path. Return: 0; -EINVAL: there is no such path. */
+int pavo_striped_path_of(const struct pavo_striped *striped, int number,
+			 struct pavo_striped_path *path);
 
 #ifdef __cplusplus
 }

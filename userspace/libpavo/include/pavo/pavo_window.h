@@ -144,15 +144,15 @@ int pavo_window_prepare_rdma(struct pavo_window *window, int write,
 /**
  * pavo_window_prepare_piece - write data of an operation, to be sent by pavo_window_start().
  * @piece: its place in the operation
- * @data:  @bytes, up to pavo_window_piece_room()
+ * @data:  @bytes, up to pavo_window_max_piece()
  *
  * Return: 0; -ENOBUFS: all frames wait to be sent; -EMSGSIZE.
  */
 int pavo_window_prepare_piece(struct pavo_window *window, uint16_t node,
 			      uint32_t to, const struct pavo_rdma_piece *piece,
 			      const void *data, size_t bytes);
-/** pavo_window_piece_room - return the most bytes of a piece. */
-size_t pavo_window_piece_room(const struct pavo_window *window);
+/** pavo_window_max_piece - return the most bytes of a piece. */
+size_t pavo_window_max_piece(const struct pavo_window *window);
 
 #ifdef __cplusplus
 }

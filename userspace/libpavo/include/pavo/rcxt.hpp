@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * rcxt.hpp - contexts of RDMA (rCxts) that are given back by themselves: the pool of them
- * (sources.md#windows-rcxt), and recovery (sources.md#windows-failover).
+ * rcxt.hpp - owns contexts of RDMA (rCxts) of the adapter's pool (sources.md#windows-rcxt), and
+ * takes them anew after a recovery (sources.md#windows-failover).
  */
 #ifndef PAVO_RCXT_HPP
 #define PAVO_RCXT_HPP
@@ -16,28 +16,26 @@
 namespace pavo {
 
 /**
- * Contexts of a window, as long as this lives, and in a fixed order, so that the n-th is
- * the n-th also after renew(). It can be moved; what it was moved from has none. For the
- * thread that uses the window.
+ * Contexts of a window, in a fixed order, which renew() keeps. The destructor gives them back. A
+ * moved-from object has none. For the thread that uses the window.
  */
 class Rcxts {
 public:
-	/** @n of them; 0: none so far. @window: has to live as long. Fails as take(). */
+	/** Takes @n contexts, which may be 0. @window: has to live longer. Fails as take(). */
 	static Result<Rcxts> open(Window &window, size_t n = 0) noexcept;
-	/** Aborts their operations, and gives them back. */
+	/** Aborts their operations, and gives the contexts back. */
 	~Rcxts();
 	Rcxts(Rcxts &&from) noexcept;
 	Rcxts &operator=(Rcxts &&from) noexcept;
 
 	/**
-	 * @n more, behind those that there are; all or none. Fails with ENOSPC: the adapter
-	 * has not so many left (parameter max_rcxts); EDQUOT: nor may this user have so
-	 * many (share_per_user); ENOMEM; ESHUTDOWN: the window was disabled; EIO: the
-	 * adapter is gone.
+	 * Takes @n more contexts; all or none. Fails with ENOSPC: the adapter has not so many left
+	 * (parameter max_rcxts); EDQUOT: this user may not have so many (share_per_user); ENOMEM;
+	 * ESHUTDOWN: the window is disabled; EIO: the adapter is gone.
 	 */
 	Result<void> take(size_t n) noexcept;
 
-	/** Their numbers, by which the other end knows them. */
+	/** Returns their numbers, which a peer needs for its operations. */
 	std::span<const uint32_t> numbers() const noexcept { return numbers_; }
 	uint32_t operator[](size_t n) const noexcept { return numbers_[n]; }
 	size_t size() const noexcept { return numbers_.size(); }
@@ -50,9 +48,9 @@ public:
 	Result<void> cancel() noexcept;
 
 	/**
-	 * Takes as many contexts anew, with other numbers, if the adapter has recovered, which ends
-	 * all contexts; else does nothing. Fails as take(); the numbers name no context then, and it
-	 * may be called again.
+	 * Takes as many new contexts if the adapter has recovered, which ends all contexts; else
+	 * does nothing. The numbers change. Fails as take(): the numbers then name no context, and
+	 * the call may be repeated.
 	 */
 	Result<void> renew() noexcept;
 
@@ -62,9 +60,9 @@ private:
 
 	Window *window_;
 	std::vector<uint32_t> numbers_;
-	/** So many of the first are not there any more. */
+	/** Number of contexts at the front that have ended. */
 	size_t gone_ = 0;
-	/** Of the adapter, when the first was taken. */
+	/** Recoveries of the adapter when the first context was taken. */
 	uint32_t recoveries_ = 0;
 };
 

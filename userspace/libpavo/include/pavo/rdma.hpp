@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * rdma.hpp - RDMA between windows that happens exactly once (sources.md#windows-write,
- * sources.md#windows-read). The adapter repeats nothing; what was lost is asked for again
- * here, with a higher tid, until its end is told.
+ * rdma.hpp - RDMA between windows, exactly once (sources.md#windows-write,
+ * sources.md#windows-read). Adapters do not retransmit: the library requests lost pieces again,
+ * with a higher tid, until their completion arrives.
  */
 #ifndef PAVO_RDMA_HPP
 #define PAVO_RDMA_HPP
@@ -27,42 +27,41 @@ class RdmaOnce;
 class Striped;
 
 struct RdmaOptions {
-	/** Time until the first retry of a piece. */
+	/** Response timeout of a piece's first attempt. */
 	std::chrono::microseconds timeout{20'000};
-	/** The time doubles from retry to retry, up to this. */
+	/** The response timeout doubles with each retry, up to this. */
 	std::chrono::microseconds max_timeout{1'000'000};
 	/** Attempts before the operation fails with timed_out, up to 65535. */
 	unsigned attempts = 64;
 	/**
-	 * Bytes of a piece, which is asked for at a time. A piece with a lost packet is
-	 * asked for again whole, and as many pieces are under way as a peer has given
-	 * contexts. Pieces of more than 4096 packets (5 MiB at an MTU of 1500) gain nothing:
-	 * an attempt gets no further than that beyond the first packet that it misses.
-	 * Longer pieces come, by more attempts, of which there have to be enough.
+	 * Bytes of a piece, the unit of requests and of retries. As many pieces are under way as
+	 * the peer has given contexts. Pieces of more than 4096 packets (5 MiB at an MTU of 1500)
+	 * gain nothing, since an attempt gets no further than that beyond its first lost packet:
+	 * a longer piece needs more attempts.
 	 */
 	uint32_t piece = 1 << 18;
-	/** ... where one end is a FIFO, whose frames have to have room for all. */
+	/** The same where one end is a FIFO, whose free frames have to hold the piece. */
 	uint32_t half_piece = 1 << 15;
 };
 
-/** The other end, as it told (by a message, or any other way). */
+/** A peer's address and contexts, which it has sent by a message or by other means. */
 struct RdmaPeer {
 	WindowAddress address;
-	/** Contexts that it lends to no other peer: of Rdma::lend(). */
+	/** Contexts that the peer took for this process alone, by Rdma::take_rcxts(). */
 	std::vector<uint32_t> rcxts;
 };
 
-/** An operation that the other end began, to this end or from it: all its data can be seen. */
+/** A completed operation of a peer that notifies this process: all its data is visible. */
 struct RdmaArrival {
 	WindowAddress from;
-	/** Of this end, by which its end was told. */
+	/** Context of this end that the operation used. */
 	uint32_t rcxt;
 	uint32_t tag;
-	/** Bytes of the operation, all its pieces. */
+	/** Bytes of the operation. */
 	uint32_t length;
 };
 
-/** Writes bytes number @at and those behind it to @to, all of them; throws nothing. */
+/** Fills @to with the bytes of a FIFO from number @at on. Must not throw. */
 using RdmaFill = std::function<void(uint64_t at, std::span<std::byte> to)>;
 
 /** Kind of an end of an operation. */
@@ -73,36 +72,36 @@ struct RdmaMove {
 	Pvo local;
 	Pvo remote;
 	uint32_t length = 0;
-	/** The peer's on_arrival() is called, with @tag, when all data can be seen. */
-	bool tell = false;
+	/** Call the peer's on_arrival() with @tag when all data is visible. */
+	bool notify = false;
 	uint32_t tag = 0;
 	/**
-	 * Half RDMA (sources.md#windows-half): where the target is a FIFO its process
-	 * takes the data in pieces (Rdma::on_piece()) as they come. In place of its PVO
-	 * there is a number of the first byte; those of all bytes are below 2^63.
+	 * Half RDMA (sources.md#windows-half): if the target is a FIFO, its process takes the data
+	 * by Rdma::on_piece() as it arrives. The PVO is then the number of the first byte; the
+	 * numbers of all bytes are below 2^63.
 	 */
 	RdmaEnd target = RdmaEnd::memory;
 	/**
-	 * Where the source is a FIFO its process makes the data when it is sent. Here
-	 * @fill is called for it in progress(), there what Rdma::on_feed() returns;
-	 * several times for the same bytes, if some are lost.
+	 * If the source is a FIFO, its process makes the data when it is sent: progress() of a
+	 * put calls @fill, and progress() of a get's peer calls what Rdma::on_feed() returned.
+	 * It is called again for bytes that were lost.
 	 */
 	RdmaEnd source = RdmaEnd::memory;
 	RdmaFill fill = {};
 };
 
-/** Some of the data of a half operation; each byte comes once. */
+/** Received data of a half operation. Each byte is delivered once. */
 struct RdmaPiece {
 	WindowAddress from;
 	uint32_t tag;
-	/** Number of the first byte: that of RdmaMove and what comes before it. */
+	/** Number of the first byte: that of RdmaMove plus the offset. */
 	uint64_t at;
-	/** Cut by adapters at multiples of 64; in the FIFO, valid during the call. */
+	/** In the FIFO, valid during the call. Adapters divide data at multiples of 64 bytes. */
 	std::span<const std::byte> bytes;
 };
 
-/** Data that another end asks for and this process makes. */
-struct RdmaAsked {
+/** A peer's request for data of a FIFO, which this process makes. */
+struct RdmaReadRequest {
 	WindowAddress from;
 	uint32_t tag;
 	uint64_t at;
@@ -110,112 +109,114 @@ struct RdmaAsked {
 };
 
 /**
- * Operations by one window. It takes over the window's frames: no other object sends or
- * receives by it. For one thread at a time; nothing happens but in progress().
+ * RDMA by one window. Takes over the window's frames: no other object may send or receive by it.
+ * For one thread at a time. Operations go on only in progress().
  */
 class Rdma {
 public:
 	using Done = Transfer::Done;
 	using Clock = std::chrono::steady_clock;
-	/** Which peer: what add() returned. */
+	/** Index of a peer, as add() returned it. */
 	using Peer = size_t;
 
-	/** @window: has to live as long. Fails with EIO: the adapter is gone. */
+	/** @window: has to live longer. Fails with EIO: the adapter is gone. */
 	static Result<Rdma> open(Window &window,
 				 const RdmaOptions &options = {}) noexcept;
-	/** Operations that are not over are cancelled; their Done is not called. */
+	/** Cancels pending operations; their Done is not called. */
 	~Rdma();
-	/** The window that it works by. */
+	/** Returns the window. */
 	Window &window() const noexcept { return *window_; }
-	/** Not while a Transfer of it is awaited. */
+	/** Must not be moved while a Transfer of it is awaited. */
 	Rdma(Rdma &&from) noexcept;
 	Rdma &operator=(Rdma &&) = delete;
 
 	/**
-	 * Contexts for one peer's operations on this window, to be told to it: as many as
-	 * @rcxts has room for. Fails as Rcxts::take().
+	 * Takes contexts of the adapter for one peer's operations. @rcxts: set to as many numbers
+	 * as it holds, which the program sends to that peer. Fails as Rcxts::take().
 	 */
-	Result<void> lend(std::span<uint32_t> rcxts) noexcept;
+	Result<void> take_rcxts(std::span<uint32_t> rcxts) noexcept;
 	/**
-	 * A peer, and as many contexts of this window. Fails with EINVAL: it lends none; as
-	 * Rcxts::take().
+	 * Adds a peer, and takes as many contexts of this window as the peer has given. Fails with
+	 * EINVAL: @peer has no contexts; as Rcxts::take().
 	 */
 	Result<Peer> add(const RdmaPeer &peer) noexcept;
-	/** Address of the window of a peer; all 0 where there is no such peer. */
+	/** Returns the address of a peer's window; all 0 where there is no such peer. */
 	WindowAddress address(Peer peer) const noexcept;
 
 	/**
-	 * Bytes from here to there, and from there to here. @done is called in
-	 * progress() when all of them can be seen at their target, once, with:
-	 * timed_out: no answer to RdmaOptions::attempts; bad_address: the peer's memory
-	 * is not what the PVO says; owner_dead: this window is dead after a PVO of its own
-	 * that was none, of a put or of a get; what Window::prepare() refuses.
-	 * Operations end in any order.
-	 * Fails with invalid_argument: there is no such peer; a put from a FIFO without
-	 * @fill; to a FIFO with numbers that are too high. not_enough_memory. It was not
-	 * begun then, and @done is not called.
+	 * Begin to move bytes from this process to the peer (put) or from the peer to this process
+	 * (get). progress() calls @done once, when all bytes are visible at the target, or with an
+	 * error: timed_out: no answer to RdmaOptions::attempts; bad_address: the peer's PVO names
+	 * no memory; owner_dead: a PVO of this process named no memory, in this or an earlier
+	 * operation, and the window is dead; or an error of Window::prepare(). Operations end in
+	 * any order.
+	 *
+	 * Fails with invalid_argument: there is no such peer, a put from a FIFO has no @fill, or
+	 * the numbers of a FIFO are too high; not_enough_memory. The operation was not begun then,
+	 * and @done is not called.
 	 */
 	Result<void> put(Peer peer, const RdmaMove &move, Done done);
 	Result<void> get(Peer peer, const RdmaMove &move, Done done);
-	/** The same; @completion is looked at, in place of a call. */
+	/** The same, with a @completion that the program polls. */
 	Result<void> put(Peer peer, const RdmaMove &move,
 			 Completion &completion) noexcept;
 	Result<void> get(Peer peer, const RdmaMove &move,
 			 Completion &completion) noexcept;
 
-	/** The same, to be awaited. Throws std::bad_alloc. */
+	/** The same, for co_await. Throws std::bad_alloc. */
 	Transfer put(Peer peer, const RdmaMove &move);
 	Transfer get(Peer peer, const RdmaMove &move);
 
-	/** A message of the window, see Window::send(). */
+	/** Sends a message, as Window::send(). */
 	Result<void> send(WindowAddress to,
 			  std::span<const std::byte> payload) noexcept;
 	/**
-	 * The same, of a kind of its own, from message_kind::first_own on. Fails
-	 * with EINVAL: a kind below that; those are for libraries.
+	 * Sends a message of another kind, at least message_kind::first_own. Fails with EINVAL: a
+	 * lower kind, which are reserved for libraries.
 	 */
 	Result<void> send_control(uint8_t kind, WindowAddress to,
 				  std::span<const std::byte> payload) noexcept;
-	/** Called in progress() for messages, and for what others moved. */
+	/** Set the callback for messages. progress() calls it. An empty function: none. */
 	void on_message(std::function<void(const Message &)> call);
-	/** ... and for messages of that kind, which on_message() is not called for. */
+	/** Set the callback for messages of that kind, in place of on_message(). */
 	void on_control(uint8_t kind,
 			std::function<void(const Message &)> call);
+	/** Set the callback for operations of peers that notify this process. */
 	void on_arrival(std::function<void(const RdmaArrival &)> call);
-	/** Called in progress() for data that is not for memory; comes in any order. */
+	/** Set the callback for data that peers put to a FIFO. Pieces arrive in any order. */
 	void on_piece(std::function<void(const RdmaPiece &)> call);
 	/**
-	 * Called in progress() for data that others get from a FIFO. Returns what makes
-	 * it; none: they do not get it, and time out.
+	 * Set the callback for requests of peers that get data from a FIFO. It returns the function
+	 * that makes the data, or an empty one to reject the request (the peer times out).
 	 */
-	void on_feed(std::function<RdmaFill(const RdmaAsked &)> call);
+	void on_feed(std::function<RdmaFill(const RdmaReadRequest &)> call);
 
 	/**
-	 * Looks at what came and asks again for what did not; after a recovery of the
-	 * adapter, or of a peer's, with contexts that were taken anew, of which peers
-	 * are told when they ask. Return: how many frames there were, and operations
-	 * that ended without one.
-	 * Fails with no_space_on_device, not_enough_memory: no contexts are left after a
-	 * recovery; io_error: the adapter is gone, which is seen when there is something
-	 * to send. All that can go on has gone on, and the next call tries again; what
-	 * waits for contexts, or has no adapter, ends with timed_out some time. A caller for
-	 * whom it is enough how operations end need not look at the Result.
+	 * Receives frames, retries what has timed out, and calls callbacks. Does not wait. After a
+	 * recovery of this adapter it takes new contexts, and answers peers that ask for their
+	 * numbers.
+	 *
+	 * Return: number of frames, and of operations that ended without one. Fails with
+	 * no_space_on_device, not_enough_memory: no contexts could be taken after a recovery;
+	 * io_error: the adapter is gone, which shows when there is something to send. Operations
+	 * that can go on have gone on; the others are retried by the next call, and end with
+	 * timed_out. A program that looks at the end of its operations may ignore the error.
 	 */
 	Result<size_t> progress();
 	/**
-	 * Calls progress() until the operation of @completion is over. Return: how it ended. Fails
-	 * with EINVAL: nothing is pending, so that it will never be over. Throws as progress().
+	 * Calls progress() until the operation of @completion is over, and returns its result. Fails
+	 * with EINVAL: nothing is pending, so it could wait for ever. Throws as progress().
 	 */
 	Result<void> wait(const Completion &completion);
-	/** Operations that are not over. */
+	/** Returns the number of own operations that are not over. */
 	size_t pending() const;
-	/** When progress() has to be called though nothing arrives; max(): never. */
+	/** Returns when progress() has to be called even if nothing arrives; max(): never. */
 	Clock::time_point due() const;
-	/** Attempts that were retries, since it was opened. */
+	/** Returns the number of retries since it was opened. */
 	uint64_t retries() const;
 
 private:
-	/** Its lanes have words of a kind of their own. */
+	/** Sends control messages of a kind below message_kind::first_own. */
 	friend class Striped;
 	class WindowPort;
 
@@ -230,29 +231,29 @@ private:
 	void take(const Message &message, Clock::time_point now);
 	void take_done(const Message &message, Clock::time_point now);
 	void take_piece(const Message &message);
-	void take_asked(const Message &message);
-	void take_word(const Message &message, Clock::time_point now);
+	void take_read_request(const Message &message);
+	void take_control(const Message &message, Clock::time_point now);
 	void arrive(const RdmaArrival &arrival, uint64_t first);
 	Result<void> answer(Clock::time_point now);
 	Result<void> renew(Clock::time_point now);
 
 	Window *window_;
-	/** All contexts, for its own operations and for others', and what came by them. */
+	/** All contexts, for its own operations and for peers'. */
 	Rcxts rcxts_;
 	std::unique_ptr<RdmaOnce> once_;
 	std::unique_ptr<WindowPort> port_;
 	std::unique_ptr<RdmaEngine> engine_;
-	/** Peers that want to know about a context. */
-	struct Asked {
+	/** Peers' queries for the present number of a context. */
+	struct Query {
 		WindowAddress from;
 		uint32_t rcxt;
 	};
-	std::vector<Asked> asked_;
+	std::vector<Query> queries_;
 	/** By their kind. */
 	std::map<uint8_t, std::function<void(const Message &)>> message_;
 	std::function<void(const RdmaArrival &)> arrival_;
 	std::function<void(const RdmaPiece &)> piece_;
-	std::function<RdmaFill(const RdmaAsked &)> feed_;
+	std::function<RdmaFill(const RdmaReadRequest &)> feed_;
 };
 
 } // namespace pavo

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * striped.hpp - one message over several adapters (sources.md#windows-striping). It
- * goes in chunks, each to be told the end of; a lane gets the next one when it has room, so
- * fast lanes carry more than slow ones. If a lane fails, its chunks that are not finished go
- * over the others.
+ * striped.hpp - RDMA over several adapters at once (sources.md#windows-striping). Data is divided
+ * into chunks. A path gets the next chunk when one of its chunks is complete, so fast paths carry
+ * more than slow ones. If a path fails, its chunks go by the others.
  */
 #ifndef PAVO_STRIPED_HPP
 #define PAVO_STRIPED_HPP
@@ -24,60 +23,60 @@ class StripedEngine;
 
 struct StripedOptions {
 	/**
-	 * Bytes of a chunk, at least 1. All chunks that a lane has under way have to go
-	 * through it in the time of an attempt, so a chunk is small.
+	 * Bytes of a chunk, at least 1. It has to be small: all chunks under way by a path have to
+	 * arrive within its response timeout.
 	 */
 	uint32_t chunk = 1 << 16;
 	/**
-	 * How operations go on a lane (piece is @chunk). A lane is given up after so many
-	 * attempts at one chunk: by these, when its end was not told for 10 s. Less is
-	 * sooner, but a lane that is only slow is gone, too.
+	 * Retries of chunks on a path (its piece is @chunk). A path is given up after that many
+	 * attempts at one chunk: by default about 10 s. Shorter times also give up paths that are
+	 * only slow.
 	 */
-	RdmaOptions lane{.timeout = std::chrono::microseconds(20'000),
+	RdmaOptions path{.timeout = std::chrono::microseconds(20'000),
 			 .max_timeout = std::chrono::microseconds(500'000),
 			 .attempts = 24};
 	/**
-	 * Time until a control message to the peer is repeated, which doubles up to max_timeout, and
-	 * attempts before operations that wait for the answer fail with timed_out.
+	 * Response timeout of control messages, which doubles up to max_timeout, and attempts after
+	 * which operations that wait for the answer fail with timed_out.
 	 */
 	std::chrono::microseconds timeout{20'000};
 	std::chrono::microseconds max_timeout{1'000'000};
 	unsigned attempts = 64;
 };
 
-/** An operation, as RdmaMove, but longer. */
+/** An operation between memory, as RdmaMove; it may be longer. */
 struct StripedMove {
 	Pvo local;
 	Pvo remote;
 	uint64_t length = 0;
-	/** The peer's on_arrival() is called, with @tag, when all data can be seen. */
-	bool tell = false;
+	/** Call the peer's on_arrival() with @tag when all data is visible. */
+	bool notify = false;
 	uint32_t tag = 0;
 };
 
-/** An operation that the other end began, to this end or from it: all can be seen. */
+/** A completed operation of the peer that notifies this process: all its data is visible. */
 struct StripedArrival {
 	uint32_t tag;
 	uint64_t length;
 };
 
-/** State of a lane. */
-struct StripedLane {
-	/** It carries chunks. */
+/** State of a path. */
+struct StripedPath {
+	/** True if it carries chunks. */
 	bool alive = false;
-	/** Why it was given up; connection_aborted: the peer gave it up; none: it was not. */
+	/** Why it was given up; connection_aborted: by the peer; no error: it was not. */
 	Error error;
-	/** Chunks, and bytes of them, that it has moved. */
+	/** Chunks and bytes that it has moved. */
 	uint64_t chunks = 0;
 	uint64_t bytes = 0;
 };
 
 /**
- * Operations between two processes by several lanes. A lane is a window at each end, best
- * of an adapter of its own; all are of the same job, whose buffers have one PVO for all
- * adapters of a machine. It takes over the windows' frames. Both ends add their lanes in
- * the same order. For one thread at a time; nothing happens but in progress(), which the
- * end that begins no operations has to call as well: it is told to give up what failed.
+ * RDMA between two processes by several paths. A path is a window at each end, usually of an
+ * adapter of its own. All windows are of the same job, whose buffers have the same PVO on all
+ * adapters of a machine. A Striped takes over the windows' frames. Both ends add their paths in
+ * the same order. For one thread at a time. Operations go on only in progress(). An end that
+ * begins no operations has to call it as well, to handle the peer's control messages.
  */
 class Striped {
 public:
@@ -85,72 +84,79 @@ public:
 	using Clock = Rdma::Clock;
 
 	explicit Striped(const StripedOptions &options = {});
-	/** Operations that are not over are cancelled here; their Done is not called. */
+	/** Cancels pending operations of this end; their Done is not called. */
 	~Striped();
 	Striped(const Striped &) = delete;
 	Striped &operator=(const Striped &) = delete;
 
 	/**
-	 * The next lane, from 0 on, by a window that has routes to the other end.
-	 * @contexts: gets those that the other end needs, with the window's address: one for
-	 * each chunk that it may have under way on it, at least 1; 4 keep a lane busy.
-	 * Fails with EINVAL: there is room for none; as Rcxts::take(). There is no lane then.
+	 * Adds the next path, from number 0 on. @window: has routes to the peer, and has to live
+	 * longer. @contexts: set to numbers that the program sends to the peer with the window's
+	 * address: one for each chunk that the peer may have under way by the path, at least 1; 4
+	 * keep a path busy. Fails with EINVAL: @contexts is empty; as Rcxts::take(). No path is
+	 * added then.
 	 */
 	Result<void> add(Window &window, std::span<uint32_t> contexts) noexcept;
 	/**
-	 * Address of the other end's lane of that number. Fails with EINVAL: there is none, or
-	 * it has no contexts; ENODEV: its adapter here is gone; as Rcxts::take().
+	 * Connects a path with the peer's path of the same number. Fails with EINVAL: there is no
+	 * such path, or @peer has no contexts; ENODEV: the path's adapter here is gone; as
+	 * Rcxts::take().
 	 */
-	Result<void> connect(size_t lane, const RdmaPeer &peer) noexcept;
+	Result<void> connect(size_t path, const RdmaPeer &peer) noexcept;
 
 	/**
-	 * Bytes from here to there, and from there to here. @done is called in progress(),
-	 * once: all bytes can be seen at their target, the other end has heard of it if it
-	 * was to, and nothing that any lane still carries will be written there. Or with:
-	 * network_unreachable: no lane is left (or local is not mapped, which ends every
-	 * window that looks there); bad_address: the other end's memory is not
-	 * what the PVO says; timed_out: a lane failed and the other end does not say that
-	 * it will take nothing more from it. After the first and the last of these late
-	 * packets may still be written to the other end's memory, until its Striped ends.
-	 * Fails with not_enough_memory: it was not begun, and @done is not called.
+	 * Begin to move bytes from this process to the peer (put) or from the peer to this process
+	 * (get). progress() calls @done once, without error when all bytes are visible at the
+	 * target, the peer was notified (if it was to be), and no packet under way can write there
+	 * any more; or with an error: network_unreachable: no path is left (an invalid local PVO
+	 * ends every path that uses it); bad_address: the peer's PVO names no memory; timed_out: a
+	 * path failed and the peer does not confirm that it has closed it. After
+	 * network_unreachable and timed_out delayed packets may still write to the peer's memory
+	 * until its Striped is destroyed.
+	 *
+	 * Fails with not_enough_memory: the operation was not begun, and @done is not called.
 	 */
 	Result<void> put(const StripedMove &move, Done done);
 	Result<void> get(const StripedMove &move, Done done);
-	/** The same; @completion is looked at, in place of a call. */
+	/** The same, with a @completion that the program polls. */
 	Result<void> put(const StripedMove &move,
 			 Completion &completion) noexcept;
 	Result<void> get(const StripedMove &move,
 			 Completion &completion) noexcept;
 
-	/** The same, to be awaited. Throws std::bad_alloc. */
+	/** The same, for co_await. Throws std::bad_alloc. */
 	Transfer put(const StripedMove &move);
 	Transfer get(const StripedMove &move);
 
-	/** Called in progress() for what the other end moved and told of, once for each. */
+	/** Set the callback for operations of the peer that notify this process: once for each. */
 	void on_arrival(std::function<void(const StripedArrival &)> call);
 
-	/** Return: how much there was to do. lane() tells by which error a lane failed. */
+	/**
+	 * Receives, retries and calls callbacks on all paths. Does not wait. Return: number of
+	 * events, 0: none. path() returns the error of a path that failed.
+	 */
 	size_t progress();
-	/** Operations that are not over. */
+	/** Returns the number of own operations that are not over. */
 	size_t pending() const;
-	/** When progress() has to be called though nothing arrives; max(): never. */
+	/** Returns when progress() has to be called even if nothing arrives; max(): never. */
 	Clock::time_point due() const;
 
-	size_t lanes() const;
-	/** State of a lane; of one that does not exist: not alive, error invalid_argument. */
-	StripedLane lane(size_t number) const;
+	/** Returns the number of paths. */
+	size_t paths() const;
+	/** Returns the state of a path; for one that does not exist not alive, and EINVAL. */
+	StripedPath path(size_t number) const;
 
 private:
-	class LanePort;
+	class PathPort;
 
 	Result<void> begin(Direction direction, const StripedMove &move,
 			   Done done);
 	Result<void> begin(Direction direction, const StripedMove &move,
 			   Completion &completion) noexcept;
 
-	std::unique_ptr<LanePort> port_;
+	std::unique_ptr<PathPort> port_;
 	std::unique_ptr<StripedEngine> engine_;
-	/** When lanes are asked next whether their adapters are there. */
+	/** When to check next whether the adapters of the paths are there. */
 	Clock::time_point probe_{};
 };
 

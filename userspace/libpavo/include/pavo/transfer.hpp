@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* transfer.hpp - an operation that a coroutine waits for. */
+/* transfer.hpp - an operation that a coroutine awaits. */
 #ifndef PAVO_TRANSFER_HPP
 #define PAVO_TRANSFER_HPP
 
@@ -18,7 +18,7 @@ namespace pavo {
 class Transfer {
 public:
 	using Done = std::function<void(const Result<void> &)>;
-	/** Begins the operation. Where that fails, the call is not made. */
+	/** Begins the operation. If that fails, Done is not called. */
 	using Begin = std::function<Result<void>(Done)>;
 
 	explicit Transfer(Begin begin) : begin_(std::move(begin)) {}

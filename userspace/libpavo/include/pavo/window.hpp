@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * window.hpp - windows: messages between processes of a job, by FIFOs that they share
- * with the adapter (sources.md#windows-window).
+ * window.hpp - windows: messages between processes of a job by FIFOs that a process shares with
+ * the adapter (sources.md#windows-window).
  */
 #ifndef PAVO_WINDOW_HPP
 #define PAVO_WINDOW_HPP
@@ -27,137 +27,138 @@ struct WindowOptions {
 	/** Frames of the FIFOs: powers of two, 16 to 32768. */
 	uint32_t send_frames = 64;
 	uint32_t recv_frames = 256;
-	/** Machines that it may send to: numbers below that. */
+	/** The window may send to machines with numbers below this. */
 	uint32_t nodes = 64;
-	/** Which address of the adapter it uses: an index of its GID table. */
+	/** Entry of the adapter's GID table, the source address of its packets. */
 	uint16_t gid_index = 0;
-	/** eventfds, -1: none. For several that take turns see handler.hpp. */
+	/** eventfds for recv_threshold() and send_threshold(); -1: none. See also handler.hpp. */
 	int recv_event = -1;
 	int send_event = -1;
-	/** A flag of the local mapping table (sources.md#windows-lmt); nothing sends so. */
+	/** Flag of the local mapping table (sources.md#windows-lmt): take broadcasts and multicasts. */
 	bool broadcast = false;
 };
 
 struct RouteOptions {
-	/** UDP source ports, each a route: 1 to 16; 0: the usual number, 4. */
+	/** Number of UDP source ports, each of which is a route: 1 to 16; 0: 4. */
 	uint16_t ports = 0;
-	/** Another address of the adapter than the window's. */
+	/** Entry of the adapter's GID table to send from; none: the window's. */
 	std::optional<uint16_t> gid_index = {};
 };
 
-/** Where a message came from, and what it says; the bytes are in the FIFO. */
+/** A received frame. Its payload lies in the FIFO and is valid during the call of receive(). */
 struct Message {
 	WindowAddress from;
 	std::span<const std::byte> payload;
-	/** A message, or of RDMA: see done(), piece(), request(). */
+	/** A message, or a frame of RDMA: see done(), piece(), request(). */
 	FrameType type = FrameType::message;
-	/** Of message_kind; 0 where it is no message. */
+	/** See message_kind; 0 in frames of RDMA. */
 	uint8_t kind = message_kind::plain;
 
-	/** The end of an RDMA operation. */
+	/** Reads a frame of type rdma_done: the completion of an operation. */
 	DoneFrame done() const;
-	/** Some of its data, which follows in the payload; FIFO in place of memory. */
+	/** Reads a frame of type rdma_piece: its header, and its data. */
 	PieceFrame piece() const;
 	std::span<const std::byte> piece_bytes() const;
-	/** Data that another end asks for, FrameType::rdma_read. */
+	/** Reads a frame of type rdma_read: a peer's request for data. */
 	RequestFrame request() const;
 };
 
-/** State of a window; none: its adapter is gone. */
+/** State of a window. */
 enum class WindowState : uint32_t {
 	none = 0,
 	valid = 1,
-	dead = 2, /* after a request that named memory that is not its job's */
+	dead = 2, /* a request of its process named memory that is not its job's */
 	disabled = 3,
 };
 
 /** The local mapping table of a window (sources.md#windows-lmt). */
 struct Lmt {
 	WindowState state = WindowState::none;
-	/** Numbers. */
+	/** Numbers of the window and of its job. */
 	uint32_t window = 0;
 	uint32_t job = 0;
-	/** Frames that have arrived; the slot of the next is that modulo recv_frames. */
+	/** Frames that have arrived. The next one takes slot recv_count modulo recv_frames. */
 	uint32_t recv_frames = 0;
 	uint32_t recv_count = 0;
-	/** Slots for frames that may arrive. */
+	/** Free slots of the receive FIFO. */
 	uint32_t recv_free = 0;
-	/** Frames until the event; 0: none. */
+	/** Frames until the event; 0: no event was requested. */
 	uint32_t recv_threshold = 0;
 	uint32_t send_frames = 0;
 	uint32_t send_count = 0;
-	/** Ready to be sent; without those of the turn under way. */
+	/** Frames ready to be sent, without those of the round under way. */
 	uint32_t send_ready = 0;
 	uint32_t send_threshold = 0;
-	/** Frames of it that are sent in a turn. */
+	/** Most frames of the window in a round. */
 	uint32_t quantum = 0;
-	/** Contexts that are queued to send; 0 if there are none. */
+	/** Number of contexts that are queued to send, and the first and last of them. */
 	uint32_t rcxts = 0;
 	uint32_t rcxt_head = 0;
 	uint32_t rcxt_tail = 0;
-	/** Context of the request after which the window was dead. */
+	/** Context of the request that made the window dead. */
 	uint32_t fatal_rcxt = 0;
-	/** Contexts that it took from the adapter's pool. */
+	/** Number of contexts that the window has taken from the adapter's pool. */
 	uint32_t rcxts_owned = 0;
-	/** Of the adapter: with each all contexts were gone. */
+	/** Recoveries of the adapter; each ended all contexts. */
 	uint32_t recoveries = 0;
 	/** 1: WindowOptions::broadcast. */
 	uint32_t flags = 0;
-	/** Frames until the early event; 0: none. */
+	/** Frames until the early event; 0: no event was requested. */
 	uint32_t recv_early = 0;
-	/** Handlers, and those that are ready: a bit for each number. */
+	/** Registered and ready handlers, a bit for each number. */
 	uint32_t handlers = 0;
 	uint32_t handlers_ready = 0;
-	/** 1: an event is remembered for the next that is ready. */
+	/** 1: an event is kept for the next handler that becomes ready. */
 	uint32_t event_kept = 0;
-	/** Rest of its turn: frames, then packets of RDMA; 0: it has none. */
+	/** Frames, then packets of RDMA, left of the round under way; 0: no worker serves it. */
 	uint32_t quantum_left = 0;
 	uint32_t node = 0;
-	/** Eventfds that it was opened with: 1: recv_event; 2: send_event. */
+	/** Eventfds that it was opened with: 1: recv_event; 2: send_event; 3: both. */
 	uint32_t events = 0;
-	/** The key in its packets; 0 for readers without CAP_NET_ADMIN. */
+	/** Key in its packets; 0 for readers without CAP_NET_ADMIN. */
 	uint64_t key = 0;
-	/** Offsets of the FIFOs in the uverbs file. */
+	/** Offsets of the FIFOs in the uverbs file, for mmap(). */
 	uint64_t recv_offset = 0;
 	uint64_t send_offset = 0;
 };
 
 /**
- * A window. Messages may be lost, and overtake each other; none comes twice by the
- * adapter's doing. For one thread at a time.
+ * A window. Messages may be lost and may overtake each other; adapters do not duplicate them. For
+ * one thread at a time.
  */
 class Window {
 public:
 	/**
-	 * @job: has to live as long as the window
-	 * Fails with EINVAL: options; ENOSPC: the adapter has as many windows as it may
-	 * (parameter max_windows); EDQUOT: so has this user (share_per_user); ENOMEM: more
-	 * than may be locked, or no memory left; EMSGSIZE: the interface's MTU is too small.
+	 * Opens a window. @job: has to live longer. Fails with EINVAL: @options; ENOSPC: the adapter
+	 * has max_windows; EDQUOT: this user has its share of them (share_per_user); ENOMEM: more
+	 * than RLIMIT_MEMLOCK, or no memory; EMSGSIZE: the interface's MTU is too small; EIO: the
+	 * adapter is gone.
 	 */
 	static Result<Window> open(const Job &job,
 				   const WindowOptions &options = {}) noexcept;
+	/** Closes the window. Frames that were not sent are lost. */
 	~Window();
-	/** Not while an Rcxts, an Rdma or a Striped has it. */
+	/** Must not be moved while an Rcxts, an Rdma or a Striped uses it. */
 	Window(Window &&from) noexcept;
 	Window &operator=(Window &&from) noexcept;
 
-	/** In messages of others it is the window's number; of this adapter. */
+	/** Returns its number on the adapter, which received messages of it carry. */
 	uint32_t number() const;
-	/** The address that other windows of the job send to. */
+	/** Returns the address that other windows of the job send to. */
 	WindowAddress address() const;
 	/**
-	 * The address of the adapter that its packets come from, which set_node() of others takes:
-	 * entry WindowOptions::gid_index of the GID table. Fails as Device::gid().
+	 * Returns the source address of its packets, for set_node() of peers: entry
+	 * WindowOptions::gid_index of the GID table. Fails as Device::gid().
 	 */
 	Result<Gid> gid() const noexcept;
-	/** Bytes of a message; the interface's MTU decides, up to 2032. */
+	/** Returns the most bytes of a message: up to 2032, by the interface's MTU. */
 	size_t max_payload() const;
 
 	/**
-	 * The address of a node: routes to it, which packets take in turn, instead of
-	 * those that there were; or beside them (sources.md#windows-striping).
-	 * Fails with EINVAL: no such node or address; ENOSPC: more than 64; ENOMEM. Routes
-	 * stay as they were then.
+	 * Replace the routes to a node by routes to one of its addresses, or add these. Packets use
+	 * the routes round-robin (sources.md#windows-striping). Fails with EINVAL: @node, @gid or
+	 * @options; ENOSPC: there would be more than 64 routes; ENOMEM; EIO: the adapter is gone.
+	 * Routes are unchanged on error.
 	 */
 	Result<void> set_node(uint16_t node, const Gid &gid,
 			      const RouteOptions &options = {}) noexcept;
@@ -165,16 +166,16 @@ public:
 			       const RouteOptions &options = {}) noexcept;
 
 	/**
-	 * Sends a message. @kind: what it is to its receiver, of message_kind.
-	 * Fails with ENOBUFS: all frames are waiting to be sent; EMSGSIZE: longer than
-	 * max_payload().
+	 * Sends a message. @kind: see message_kind. Fails with ENOBUFS: all frames wait to be sent;
+	 * EMSGSIZE: longer than max_payload(); EIO: the adapter is gone.
 	 */
 	Result<void> send(WindowAddress to, std::span<const std::byte> payload,
 			  uint8_t kind = message_kind::plain) noexcept;
-	/** The same, but nothing happens before start(). */
+	/** Writes a message to the send FIFO, to be sent by start(). Fails as send(). */
 	Result<void> prepare(WindowAddress to,
 			     std::span<const std::byte> payload,
 			     uint8_t kind = message_kind::plain) noexcept;
+	/** Sends the prepared frames. Fails with EIO: the adapter is gone. */
 	Result<void> start() noexcept;
 
 	/**
@@ -182,12 +183,12 @@ public:
 	 * Return: how many are known, and set.
 	 */
 	size_t sent(std::span<FrameState> states) noexcept;
-	/** sent() leaves out all frames that were sent so far. */
-	void forget_sent() noexcept { asked_ = written_; }
+	/** Makes sent() leave out the frames that were sent so far. */
+	void forget_sent() noexcept { reported_ = written_; }
 
 	/**
-	 * Calls @take(Message) for what has arrived, at most @most times; the
-	 * bytes may be overwritten after that. Return: how often.
+	 * Calls @take(Message) for each frame that has arrived, at most @most times. Does not wait.
+	 * The payload is valid during the call only. Return: number of calls.
 	 */
 	template <class Take>
 	size_t receive(Take &&take, size_t most = ~size_t(0))
@@ -202,30 +203,31 @@ public:
 		}
 		return slots.taken();
 	}
-	/** Frames taken since it was opened, modulo 2^32; compare it with Lmt::recv_count. */
+	/** Returns the frames taken since it was opened, modulo 2^32, as Lmt::recv_count. */
 	uint32_t received() const { return consumed_; }
 
 	/**
-	 * An event when the @n-th message from now has arrived; 0, and what is above
-	 * 2^31 - 1: none. Messages that came before do not count: look for messages
-	 * after that, then wait.
+	 * Requests one event when @n more messages have arrived; 0 and numbers above 2^31 - 1:
+	 * cancels it. Messages that arrived before the call do not count: call receive() after it,
+	 * then wait. Fails with EIO: the adapter is gone.
 	 */
 	Result<void> recv_threshold(uint32_t n) noexcept;
 	/**
-	 * In place of that: an event as soon as the @n-th message, or end of RDMA, is
-	 * about to be written, so that waking up takes no time of its own. A thread that
-	 * wakes calls receive() until there is a message, for some microseconds. If none
-	 * comes, the program has seen the message of that event before: ask for the next.
+	 * Requests the event just before the @n-th message or completion is visible, so that waking
+	 * up overlaps with the copy. A thread that wakes calls receive() for some microseconds until
+	 * there is a message. If there is none, the thread had seen it already, and requests the
+	 * next event. Replaces recv_threshold().
 	 */
 	Result<void> recv_threshold_early(uint32_t n) noexcept;
+	/** Requests one event when @n more frames have been sent, as recv_threshold(). */
 	Result<void> send_threshold(uint32_t n) noexcept;
 
 	/**
 	 * Takes RDMA contexts from the adapter's pool: sets @rcxts to their numbers; takes none on
 	 * error. Rcxts (rcxt.hpp) gives them back in its destructor.
-	 * Fails with ENOSPC: the adapter has not so many left (parameter max_rcxts); EDQUOT:
-	 * nor may this user have so many (share_per_user); ENOMEM; ESHUTDOWN: the window
-	 * was disabled.
+	 * Fails with ENOSPC: the adapter has not so many left (parameter max_rcxts); EDQUOT: this
+	 * user may not have so many (share_per_user); ENOMEM; ESHUTDOWN: the window is disabled;
+	 * EIO: the adapter is gone.
 	 */
 	Result<void> take_rcxts(std::span<uint32_t> rcxts) noexcept;
 	/**
@@ -241,37 +243,39 @@ public:
 	Result<void> cancel(std::span<const uint32_t> rcxts) noexcept;
 
 	/**
-	 * A request for RDMA; nothing happens before start(). sent() tells the outcome of
-	 * its frame, in the order of frames. Messages tell the end of its data, here or
-	 * there, as request.flags say.
+	 * Writes a request for RDMA to the send FIFO, to be sent by start(). sent() reports the
+	 * outcome of its frame. Frames of type rdma_done report the completion, at the ends that
+	 * request.flags name. Fails with ENOBUFS: all frames wait to be sent.
 	 */
 	Result<void> prepare_rdma(Direction direction, WindowAddress to,
 				  const RequestFrame &request) noexcept;
 
 	/**
-	 * Some of the data of an operation: @fill writes @length bytes, up to
-	 * piece_room(), to where it is told, and throws nothing. Likewise.
+	 * Writes data of an operation to the send FIFO, to be sent by start(). @fill fills the span
+	 * that it gets, of @length bytes, and must not throw. Fails with ENOBUFS: all frames wait to
+	 * be sent; EMSGSIZE: @length is above max_piece().
 	 */
 	Result<void> prepare_piece(
 		WindowAddress to, const PieceFrame &piece, uint32_t length,
 		const std::function<void(std::span<std::byte>)> &fill) noexcept;
-	uint32_t piece_room() const;
+	/** Returns the most bytes of data in a frame. */
+	uint32_t max_piece() const;
 
 	/**
-	 * Disables the window; does not wait for CPUs that use it. When this has returned no CPU
-	 * begins to send or receive by it, its contexts are gone, and no RDMA by it writes to
-	 * memory. Frames that were not sent are lost; some get FrameState::dead. Only snapshot()
-	 * and lmt() may be called after that. Fails with EIO: the adapter is gone.
+	 * Disables the window; does not wait for CPUs that use it. After the call no CPU begins to
+	 * send or receive by it, its contexts are given back, and no RDMA by it writes to memory.
+	 * Frames that were not sent are lost; some get FrameState::dead. Only snapshot() and lmt()
+	 * may be called after that. Fails with EIO: the adapter is gone.
 	 */
 	Result<void> disable() noexcept;
 	/**
-	 * Counts the CPUs that may still use memory of the disabled window. Return: 0: none from
-	 * now on, its FIFOs and mapped memory may be used for something else; else call it again,
-	 * for some milliseconds. Fails with EINVAL: it is not disabled; EIO: the adapter is gone.
+	 * Counts the CPUs that still use memory of the disabled window: call it until it returns 0,
+	 * which takes some milliseconds. Then its FIFOs and mapped memory may be reused. Fails with
+	 * EINVAL: the window is not disabled; EIO: the adapter is gone.
 	 */
 	Result<uint32_t> snapshot() const noexcept;
 
-	/** Its local mapping table. Fails with EIO: the adapter is gone. */
+	/** Reads its local mapping table. Fails with EIO: the adapter is gone. */
 	Result<Lmt> lmt() const noexcept;
 
 private:
@@ -282,7 +286,7 @@ private:
 	template <class Fill>
 	Result<void> write_frame(const Heading &heading, size_t length,
 				 Fill &&fill) noexcept;
-	/* Slots that are given back also where what is called throws. */
+	/* Gives slots back in its destructor, since the callback may throw. */
 	class Slots {
 	public:
 		explicit Slots(Window &window) : window_(window) {}
@@ -316,10 +320,10 @@ private:
 			    uint16_t flags) noexcept;
 
 	std::unique_ptr<SharedWindow> shared_;
-	/** Frames written, of those started, and of those asked for. */
+	/** Numbers of frames written, started, and reported by sent(). */
 	uint32_t written_ = 0;
 	uint32_t started_ = 0;
-	uint32_t asked_ = 0;
+	uint32_t reported_ = 0;
 	/** All slots were used once. */
 	bool lapped_ = false;
 	/** Frames consumed. */

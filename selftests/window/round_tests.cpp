@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * turn_tests.cpp - who sends, and how much at a time: the quantum, seen by the order in
+ * round_tests.cpp - who sends, and how much at a time: the quantum, seen by the order in
  * which packets arrive, the number of transmit workers, and the work manager
  * (sources.md#windows-send).
  */
@@ -51,8 +51,8 @@ private:
  * the caller a worker. The first one's receive FIFO is full: before the next packet is
  * dropped the adapter looks at its commands, and no worker sends for that.
  */
-struct Turns : testing::TestWithParam<uint32_t> {
-	Turns()
+struct Rounds : testing::TestWithParam<uint32_t> {
+	Rounds()
 	{
 		pavo::WindowOptions options = {.node = node_a,
 					       .recv_frames = PAVO_FIFO_LEAST,
@@ -103,7 +103,7 @@ struct Turns : testing::TestWithParam<uint32_t> {
 			for (uint32_t who : {begins, second})
 				expected.insert(expected.end(),
 						std::min(k, each - sent), who);
-		EXPECT_EQ(order, expected) << "turns of " << k;
+		EXPECT_EQ(order, expected) << "rounds of " << k;
 	}
 
 	OneCpu cpu;
@@ -113,7 +113,7 @@ struct Turns : testing::TestWithParam<uint32_t> {
 	std::unique_ptr<pavo::Window> first;
 };
 
-TEST_P(Turns, OfFrames)
+TEST_P(Rounds, OfFrames)
 {
 	constexpr uint32_t each = 20;
 	std::vector<uint32_t> order;
@@ -135,8 +135,8 @@ TEST_P(Turns, OfFrames)
 	in_turns(order, each);
 }
 
-/* A request is a frame; what it asks for comes behind the frames of a turn. */
-TEST_P(Turns, OfRdma)
+/* A request is a frame; what it asks for comes behind the frames of a round. */
+TEST_P(Rounds, OfRdma)
 {
 	constexpr uint32_t each = 20, packet = 1380;
 	auto request = ends.request(1, each * packet);
@@ -164,12 +164,12 @@ TEST_P(Turns, OfRdma)
 	in_turns(order, each);
 }
 
-INSTANTIATE_TEST_SUITE_P(Quantum, Turns, testing::Values(1u, 3u, 8u, 1024u),
+INSTANTIATE_TEST_SUITE_P(Quantum, Rounds, testing::Values(1u, 3u, 8u, 1024u),
 			 [](const auto &info) {
 				 return std::to_string(info.param);
 			 });
 
-/* After so many turns a worker is to do something else, and the manager goes on. */
+/* After so many rounds a worker is to do something else, and the manager goes on. */
 TEST(Workers, TheManagerGoesOn)
 {
 	constexpr uint32_t few = 40, many = 1000;
@@ -191,7 +191,7 @@ TEST(Workers, TheManagerGoesOn)
 
 	Moved none(pair.device_a, "window_manager");
 	send(few);
-	EXPECT_EQ(none.by(), 0u) << "few turns are the caller's";
+	EXPECT_EQ(none.by(), 0u) << "few rounds are the caller's";
 	Moved some(pair.device_a, "window_manager");
 	send(many);
 	EXPECT_GE(some.by(), many / 100);
@@ -208,7 +208,7 @@ TEST(Workers, LeaveAWindowToWhoHasIt)
 		GTEST_SKIP() << "one CPU: never two at work";
 	constexpr uint32_t length = 1 << 18;
 	constexpr uint64_t enough = 20;
-	/* An operation is a turn. */
+	/* An operation is a round. */
 	Parameter quantum("window_quantum", 1024);
 	Ends ends(length);
 	pavo::WindowOptions options = {.node = node_a,
@@ -227,7 +227,7 @@ TEST(Workers, LeaveAWindowToWhoHasIt)
 	Moved runs(ends.device_a, "window_manager");
 	uint64_t calls = 0, met = 0;
 
-	/* Until some came in the middle of a turn, which has gone on after them. */
+	/* Until some came in the middle of a round, which has gone on after them. */
 	EXPECT_TRUE(eventually([&] {
 		if (!in_turn())
 			return false;

@@ -1,35 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * rdma_word_test.cpp - what Rdma says of contexts that a recovery took away (rdma_word.hpp),
- * and what an engine makes of such words that cannot be true.
+ * rdma_control_test.cpp - control messages of Rdma about contexts that ended by a recovery
+ * (rdma_control.hpp), and how an engine handles those that cannot be true.
  */
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <optional>
 
-#include "rdma_word.hpp"
+#include "rdma_control.hpp"
 #include "rdma_world.h"
 
 using namespace rdma_world;
 
 namespace {
 
-std::array<uint8_t, RdmaWord::size> bytes_of(const RdmaWord &word)
+std::array<uint8_t, RdmaControl::size> bytes_of(const RdmaControl &control)
 {
-	std::array<uint8_t, RdmaWord::size> bytes;
+	std::array<uint8_t, RdmaControl::size> bytes;
 
-	std::ranges::transform(word.encode(), bytes.begin(),
+	std::ranges::transform(control.encode(), bytes.begin(),
 			       [](std::byte byte) { return uint8_t(byte); });
 	return bytes;
 }
 
 /* As docs/protocol.md has it, on any machine. */
-TEST(RdmaWords, AreTheSameEverywhere)
+TEST(RdmaControls, AreTheSameEverywhere)
 {
-	EXPECT_EQ(bytes_of({.what = RdmaWord::ask, .rcxt = 0x01020304}),
+	EXPECT_EQ(bytes_of({.type = RdmaControl::query, .rcxt = 0x01020304}),
 		  (std::array<uint8_t, 20>{1, 0, 0, 0, 1, 2, 3, 4}));
-	EXPECT_EQ(bytes_of({.what = RdmaWord::renewed,
+	EXPECT_EQ(bytes_of({.type = RdmaControl::renewed,
 			    .rcxt = 0x01020304,
 			    .now = 0x05060708,
 			    .ended = 0x090a0b0c0d0e0f10}),
@@ -38,61 +38,62 @@ TEST(RdmaWords, AreTheSameEverywhere)
 					   11, 12, 13, 14, 15, 16}));
 }
 
-TEST(RdmaWords, AreReadAsTheyWereWritten)
+TEST(RdmaControls, AreReadAsTheyWereWritten)
 {
-	const RdmaWord words[] = {
-		{.what = RdmaWord::ask, .rcxt = 0xfedcba98},
-		{.what = RdmaWord::ask},
-		{.what = RdmaWord::renewed,
+	const RdmaControl messages[] = {
+		{.type = RdmaControl::query, .rcxt = 0xfedcba98},
+		{.type = RdmaControl::query},
+		{.type = RdmaControl::renewed,
 		 .rcxt = 1,
 		 .now = ~0u,
 		 .ended = ~0ull},
-		{.what = RdmaWord::renewed, .rcxt = ~0u, .now = 0},
+		{.type = RdmaControl::renewed, .rcxt = ~0u, .now = 0},
 	};
 
-	for (const RdmaWord &word : words) {
-		auto back = RdmaWord::decode(word.encode());
+	for (const RdmaControl &control : messages) {
+		auto back = RdmaControl::decode(control.encode());
 
 		ASSERT_TRUE(back);
-		EXPECT_EQ(back->what, word.what);
-		EXPECT_EQ(back->rcxt, word.rcxt);
-		EXPECT_EQ(back->now, word.now);
-		EXPECT_EQ(back->ended, word.ended);
+		EXPECT_EQ(back->type, control.type);
+		EXPECT_EQ(back->rcxt, control.rcxt);
+		EXPECT_EQ(back->now, control.now);
+		EXPECT_EQ(back->ended, control.ended);
 	}
 }
 
-TEST(RdmaWords, OfAnotherLengthAreNone)
+TEST(RdmaControls, OfAnotherLengthAreNone)
 {
 	std::array<std::byte, 40> bytes{};
 
-	std::ranges::copy(RdmaWord{.rcxt = 5}.encode(), bytes.begin());
+	std::ranges::copy(RdmaControl{.rcxt = 5}.encode(), bytes.begin());
 	for (size_t n = 0; n <= bytes.size(); n++)
-		EXPECT_EQ(
-			RdmaWord::decode(std::span(bytes).first(n)).has_value(),
-			n == RdmaWord::size)
+		EXPECT_EQ(RdmaControl::decode(std::span(bytes).first(n))
+				  .has_value(),
+			  n == RdmaControl::size)
 			<< n;
 }
 
-TEST(RdmaWords, WithWhatIsNoneAreNone)
+TEST(RdmaControls, WithWhatIsNoneAreNone)
 {
-	auto bytes = RdmaWord{.rcxt = 5}.encode();
+	auto bytes = RdmaControl{.rcxt = 5}.encode();
 
 	for (unsigned what = 0; what < 256; what++) {
 		bytes[0] = std::byte(what);
 		/* A renewed context has another name. */
-		bytes[11] = std::byte(what == RdmaWord::renewed ? 6 : 0);
-		EXPECT_EQ(RdmaWord::decode(bytes).has_value(),
-			  what == RdmaWord::ask || what == RdmaWord::renewed)
+		bytes[11] = std::byte(what == RdmaControl::renewed ? 6 : 0);
+		EXPECT_EQ(RdmaControl::decode(bytes).has_value(),
+			  what == RdmaControl::query ||
+				  what == RdmaControl::renewed)
 			<< what;
 	}
 	/* Reserved bytes are 0, and so are in a question the fields that only answers have. */
 	for (size_t at : {1, 2, 3, 8, 11, 12, 19}) {
-		bytes = RdmaWord{.rcxt = 5}.encode();
+		bytes = RdmaControl{.rcxt = 5}.encode();
 		bytes[at] = std::byte(1);
-		EXPECT_FALSE(RdmaWord::decode(bytes)) << at;
+		EXPECT_FALSE(RdmaControl::decode(bytes)) << at;
 	}
-	EXPECT_FALSE(RdmaWord::decode(
-		RdmaWord{.what = RdmaWord::renewed, .rcxt = 5, .now = 5}
+	EXPECT_FALSE(RdmaControl::decode(
+		RdmaControl{.type = RdmaControl::renewed, .rcxt = 5, .now = 5}
 			.encode()));
 }
 
@@ -141,7 +142,7 @@ struct Pending {
 	uint64_t tid;
 };
 
-TEST(RdmaWords, ThatCannotBeTrueEndNothing)
+TEST(RdmaControls, ThatCannotBeTrueEndNothing)
 {
 	for (uint64_t ended : {uint64_t(2), uint64_t(1) << 32, ~uint64_t(0)}) {
 		Pending put;
@@ -152,7 +153,7 @@ TEST(RdmaWords, ThatCannotBeTrueEndNothing)
 	}
 }
 
-TEST(RdmaWords, OfStrangersAndOfContextsOfNobodyEndNothing)
+TEST(RdmaControls, OfStrangersAndOfContextsOfNobodyEndNothing)
 {
 	Pending put;
 
@@ -167,8 +168,8 @@ TEST(RdmaWords, OfStrangersAndOfContextsOfNobodyEndNothing)
 	put.expect_unheard();
 }
 
-/* An end believes a word that can be true: that is how operations go on. */
-TEST(RdmaWords, ThatCanBeTrueAreHeard)
+/* An end acts on a message that can be true: that is how operations go on. */
+TEST(RdmaControls, ThatCanBeTrueAreHeard)
 {
 	Pending put, other;
 
@@ -177,7 +178,7 @@ TEST(RdmaWords, ThatCanBeTrueAreHeard)
 	EXPECT_TRUE(put.result->has_value());
 	other.renewed(other.remote, 4711, 0);
 	EXPECT_FALSE(other.result) << "it is not";
-	EXPECT_EQ(other.bench.engine.repeated(), 1u) << "it is asked for again";
+	EXPECT_EQ(other.bench.engine.repeated(), 1u) << "a retry";
 }
 
 } // namespace

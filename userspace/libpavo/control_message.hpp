@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * word.hpp - how words are written that libraries say to each other (docs/protocol.md):
- * numbers in their order, the first byte first, the same on all machines. Private to the
- * library.
+ * control_message.hpp - write and read control messages between libraries (docs/protocol.md):
+ * big-endian numbers one behind the other. Private to the library.
  */
-#ifndef PAVO_WORD_HPP
-#define PAVO_WORD_HPP
+#ifndef PAVO_CONTROL_MESSAGE_HPP
+#define PAVO_CONTROL_MESSAGE_HPP
 
 #include <array>
 #include <cstddef>
@@ -14,9 +13,9 @@
 
 namespace pavo {
 
-template <size_t size> class WordWriter {
+template <size_t size> class ControlWriter {
 public:
-	/** A number of @n bytes. All together they are @size. */
+	/** Append a number of @n bytes. All together have @size bytes. */
 	void put(uint64_t value, size_t n)
 	{
 		while (n--)
@@ -30,11 +29,14 @@ private:
 	size_t at_ = 0;
 };
 
-/** Of bytes that are as many as will be asked for. */
-class WordReader {
+/** Reads no more bytes than there are: the caller checks the length first. */
+class ControlReader {
 public:
-	explicit WordReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
+	explicit ControlReader(std::span<const std::byte> bytes) : bytes_(bytes)
+	{
+	}
 
+	/** Take the next @n bytes as a number. */
 	uint64_t get(size_t n)
 	{
 		uint64_t value = 0;
@@ -51,4 +53,4 @@ private:
 
 } // namespace pavo
 
-#endif // PAVO_WORD_HPP
+#endif // PAVO_CONTROL_MESSAGE_HPP

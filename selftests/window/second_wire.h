@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * lane.h - for tests that take adapters away: the second wire, vc to vd with adapters wc0
+ * second_wire.h - for tests that take adapters away: the second wire, vc to vd with adapters wc0
  * and wd0 (second-wire), and windows of one adapter or another.
  */
-#ifndef PAVO_WINDOW_LANE_H
-#define PAVO_WINDOW_LANE_H
+#ifndef PAVO_WINDOW_SECOND_WIRE_H
+#define PAVO_WINDOW_SECOND_WIRE_H
 
 #include <gtest/gtest.h>
 
@@ -17,9 +17,9 @@
 
 namespace windows {
 
-/* One end of a lane. */
-struct LaneEnd {
-	LaneEnd(const char *name, uint16_t node)
+/* One end of a path. */
+struct PathEnd {
+	PathEnd(const char *name, uint16_t node)
 		: device(pavo::Device::open(name).value()), job(job_of(device)),
 		  address(address_of(device))
 	{
@@ -73,4 +73,4 @@ inline void wire(const std::string &what)
 
 } // namespace windows
 
-#endif // PAVO_WINDOW_LANE_H
+#endif // PAVO_WINDOW_SECOND_WIRE_H

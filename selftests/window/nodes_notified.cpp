@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * nodes_told.cpp - what machines are told of RDMA between them: of its end, source, target,
+ * nodes_notified.cpp - notifications of RDMA between machines: of its end, source, target,
  * both or none; and that it was refused, or why a window is dead.
  */
 #include <algorithm>
@@ -17,8 +17,8 @@ namespace nodes {
 namespace {
 
 /* Several packets, the last of them odd. */
-constexpr size_t told_length = 20'007;
-/* ----------------------------------------------------------- who is told */
+constexpr size_t notified_length = 20'007;
+/* ----------------------------------------------------------- notifications */
 
 /* All choices: writes, then reads; its number is its tag and its pattern. */
 struct Choice {
@@ -34,14 +34,14 @@ constexpr Choice choice(uint32_t tag)
 }
 
 /*
- * One end of the operations of a client: its memory, and what its window is told. Attempts
+ * One end of the operations of a client: its memory, and the notifications of its window. Attempts
  * that were one too many end as well, perhaps when the next operation has begun. Only who is
  * written to hears of each operation once: it knows its attempts from each other.
  */
-class ToldEnd {
+class NotifiedEnd {
 public:
 	/* @asks: it is the client's. */
-	ToldEnd(std::span<std::byte> memory, uint32_t client, bool asks)
+	NotifiedEnd(std::span<std::byte> memory, uint32_t client, bool asks)
 		: memory_(memory), client_(client), asks_(asks)
 	{
 	}
@@ -60,13 +60,14 @@ public:
 
 		must(came.type == pavo::FrameType::rdma_done && tag <= tag_ &&
 			     is_told(tag) && done.target == !is_source(tag),
-		     "told of what was not to be told");
+		     "notified of what was not to be notified");
 		must(done.status == pavo::PvoResult::ok &&
-			     done.length == told_length,
-		     "told of something else");
-		must(tids_.insert(done.tid).second, "told twice of an attempt");
+			     done.length == notified_length,
+		     "notified of something else");
+		must(tids_.insert(done.tid).second,
+		     "notified twice of an attempt");
 		must((tag == tag_ && !heard_) || asks_ || is_source(tag),
-		     "told twice of an operation");
+		     "notified twice of an operation");
 		if (tag < tag_)
 			return;
 		heard_ = true;
@@ -76,7 +77,7 @@ public:
 	bool over() const
 	{
 		return (heard_ || !is_told(tag_)) &&
-		       first_wrong(memory_, client_, tag_) == told_length;
+		       first_wrong(memory_, client_, tag_) == notified_length;
 	}
 
 private:
@@ -89,8 +90,8 @@ private:
 	bool is_told(uint32_t tag) const
 	{
 		return choice(tag).flags &
-		       (is_source(tag) ? pavo::rdma_flag::tell_source :
-					 pavo::rdma_flag::tell_target);
+		       (is_source(tag) ? pavo::rdma_flag::notify_source :
+					 pavo::rdma_flag::notify_target);
 	}
 
 	std::span<std::byte> memory_;
@@ -105,7 +106,7 @@ private:
 /* The server of one operation of each client. */
 class Round {
 public:
-	Round(Asked &asked, std::vector<ToldEnd> &ends)
+	Round(Asked &asked, std::vector<NotifiedEnd> &ends)
 		: asked_(asked), ends_(ends), over_(ends.size())
 	{
 	}
@@ -119,7 +120,7 @@ public:
 			asked_.node.window.receive([&](const Message &came) {
 				ends_.at(came.from.node - 1u).take(came);
 			});
-			return std::ranges::all_of(ends_, &ToldEnd::over);
+			return std::ranges::all_of(ends_, &NotifiedEnd::over);
 		});
 		for (size_t i = 0; i < ends_.size(); i++) {
 			if (over_[i])
@@ -133,22 +134,22 @@ public:
 
 private:
 	Asked &asked_;
-	std::vector<ToldEnd> &ends_;
+	std::vector<NotifiedEnd> &ends_;
 	/* At both ends. */
 	std::vector<bool> over_;
 };
 
 } // namespace
 
-void serve_told(const Arguments &arguments)
+void serve_notified(const Arguments &arguments)
 {
-	Asked asked(arguments, told_length);
-	std::vector<ToldEnd> ends;
+	Asked asked(arguments, notified_length);
+	std::vector<NotifiedEnd> ends;
 
 	for (size_t i = 0; i < asked.clients(); i++)
 		ends.emplace_back(asked.part(i), uint32_t(i + 1), false);
 	for (uint32_t tag = 0; tag < choices; tag++) {
-		for (ToldEnd &end : ends)
+		for (NotifiedEnd &end : ends)
 			end.begin(tag);
 		asked.together();
 		Round round(asked, ends);
@@ -156,10 +157,10 @@ void serve_told(const Arguments &arguments)
 	}
 }
 
-void ask_told(const Arguments &arguments)
+void ask_notified(const Arguments &arguments)
 {
-	Asker asker(arguments, told_length);
-	ToldEnd end(asker.memory, asker.self(), true);
+	Asker asker(arguments, notified_length);
+	NotifiedEnd end(asker.memory, asker.self(), true);
 	uint64_t attempts = 0;
 
 	for (uint32_t tag = 0; tag < choices; tag++) {
@@ -196,14 +197,14 @@ namespace {
 class Violator {
 public:
 	explicit Violator(const Arguments &arguments)
-		: asker_(arguments, told_length),
+		: asker_(arguments, notified_length),
 		  adapter_(arguments.adapters[0])
 	{
 		fill(asker_.memory, untouched, 0);
 		together(asker_.meeting);
 	}
 
-	/* Nothing is moved, and it is told why. */
+	/* Nothing is moved, and the notification says why. */
 	void abroad()
 	{
 		const uint64_t right = asker_.request.remote_pvo;
@@ -211,10 +212,12 @@ public:
 		for (bool write : {true, false}) {
 			/* Another key; and a page that is not mapped. */
 			asker_.request.remote_pvo = right ^ uint64_t(1) << 60;
-			must(asker_.told(write).status == pavo::PvoResult::key,
+			must(asker_.notified(write).status ==
+				     pavo::PvoResult::key,
 			     "a wrong key has another status");
 			asker_.request.remote_pvo = right + (uint64_t(1) << 36);
-			must(asker_.told(write).status != pavo::PvoResult::ok,
+			must(asker_.notified(write).status !=
+				     pavo::PvoResult::ok,
 			     "a page that is not mapped was read or written");
 			must_hold(asker_.memory, untouched, 0);
 		}
@@ -228,7 +231,7 @@ public:
 	void honest()
 	{
 		fill(asker_.memory, asker_.self(), 1);
-		must(asker_.told(true).status == pavo::PvoResult::ok,
+		must(asker_.notified(true).status == pavo::PvoResult::ok,
 		     "an honest write");
 	}
 
@@ -279,7 +282,7 @@ private:
 
 void suffer_violations(const Arguments &arguments)
 {
-	Asked asked(arguments, told_length);
+	Asked asked(arguments, notified_length);
 	Window &window = asked.node.window;
 
 	fill(asked.memory, untouched, 0);

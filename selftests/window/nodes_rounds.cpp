@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * nodes_turns.cpp - who of a machine's windows sends, and how much at a time, as another
- * machine sees it come; and who goes on when a worker has had its turns
+ * nodes_rounds.cpp - who of a machine's windows sends, and how much at a time, as another
+ * machine sees it come; and who goes on when a worker has had its rounds
  * (sources.md#windows-send).
  */
 #include <algorithm>
@@ -27,9 +27,9 @@ namespace nodes {
 
 namespace {
 
-/* Packets of a window in a round, several turns of it; and what one of RDMA carries. */
-constexpr uint32_t each = 20, turn = 3;
-constexpr size_t packet = 1380, turns_length = each * packet;
+/* Packets of a window in a pass of the test, several DRR rounds; and what one of RDMA carries. */
+constexpr uint32_t each = 20, quantum = 3;
+constexpr size_t packet = 1380, rounds_length = each * packet;
 constexpr uint8_t message_opcode = 0xc0, data_opcode = 0xc1;
 
 /* Which windows of a client a round's packets came from, as they came. */
@@ -44,7 +44,7 @@ struct Order {
 class Watcher {
 public:
 	explicit Watcher(const Arguments &arguments)
-		: asked(arguments, 2 * turns_length),
+		: asked(arguments, 2 * rounds_length),
 		  wire_(common::interface_of(asked.node.device.name()).c_str())
 	{
 		std::vector<uint32_t> more =
@@ -139,7 +139,7 @@ private:
 class Sender {
 public:
 	explicit Sender(const Arguments &arguments)
-		: asker_(arguments, 2 * turns_length),
+		: asker_(arguments, 2 * rounds_length),
 		  other_(asker_.meeting.exchange(Watcher::Other{})),
 		  first_(another({.recv_frames = PAVO_FIFO_LEAST}))
 	{
@@ -156,12 +156,12 @@ public:
 		});
 	}
 
-	/* A request is a frame; what it asks for comes behind the frames of a turn. */
+	/* A request is a frame; what it asks for comes behind the frames of a round. */
 	void rdma()
 	{
 		uint32_t mine = contexts(*first_, 1)[0];
 
-		asker_.request.length = turns_length;
+		asker_.request.length = rounds_length;
 		rounds(1, [&](Window &window) {
 			pavo::RequestFrame request = asker_.request;
 
@@ -169,8 +169,8 @@ public:
 			if (&window == first_.get()) {
 				request.local_rcxt = mine;
 				request.remote_rcxt = other_.rcxt;
-				request.local_pvo += turns_length;
-				request.remote_pvo += turns_length;
+				request.local_pvo += rounds_length;
+				request.remote_pvo += rounds_length;
 			}
 			must(window.prepare_rdma(pavo::Direction::write,
 						 {0, asker_.window}, request),
@@ -179,7 +179,7 @@ public:
 		asker_.meeting.exchange('d');
 	}
 
-	/* After so many turns a worker is to do something else, and the manager goes on. */
+	/* After so many rounds a worker is to do something else, and the manager goes on. */
 	void manager(const std::string &adapter)
 	{
 		constexpr uint32_t many = 1000;
@@ -199,7 +199,7 @@ public:
 		});
 		must(std::ranges::count(states, pavo::FrameState::sent) == many,
 		     "a message was not sent");
-		until("turns of the work manager", [&] {
+		until("rounds of the work manager", [&] {
 			return counter(adapter, "window_manager") - before >=
 			       many / 100;
 		});
@@ -272,13 +272,13 @@ private:
 
 		if (order.windows[0] != who[0])
 			std::swap(who[0], who[1]);
-		for (uint32_t sent = 0; sent < each; sent += turn)
+		for (uint32_t sent = 0; sent < each; sent += quantum)
 			for (uint32_t window : who)
 				expected.insert(expected.end(),
-						std::min(turn, each - sent),
+						std::min(quantum, each - sent),
 						window);
 		must(std::ranges::equal(order.windows, expected),
-		     "windows do not send in turn");
+		     "windows do not send in rounds");
 	}
 
 	Asker asker_;
@@ -288,7 +288,7 @@ private:
 
 } // namespace
 
-void watch_turns(const Arguments &arguments)
+void watch_rounds(const Arguments &arguments)
 {
 	Watcher watcher(arguments);
 	Asked &asked = watcher.asked;
@@ -297,7 +297,7 @@ void watch_turns(const Arguments &arguments)
 		watcher.watch(i, message_opcode);
 		watcher.watch(i, data_opcode);
 		asked.meetings[i].exchange('d');
-		until("all that was written in turn", [&] {
+		until("all that was written in rounds", [&] {
 			return first_wrong(asked.part(i), uint32_t(i + 1), 0) ==
 			       asked.bytes;
 		});
@@ -306,9 +306,10 @@ void watch_turns(const Arguments &arguments)
 	asked.together();
 }
 
-void send_in_turns(const Arguments &arguments)
+void send_in_rounds(const Arguments &arguments)
 {
-	Parameter workers("window_workers", 1), quantum("window_quantum", turn);
+	Parameter workers("window_workers", 1),
+		limit("window_quantum", quantum);
 	Sender sender(arguments);
 
 	sender.messages();

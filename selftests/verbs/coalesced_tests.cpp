@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Lists of short messages, which go in bundles to an adapter of the same machine: each message
+ * Lists of short messages, which go as coalesced packets to an adapter of the same machine: each message
  * arrives once, in order, at its place, and an error ends the list where it belongs.
  */
 #include "link.h"
@@ -13,7 +13,7 @@ using namespace pv;
 namespace {
 
 constexpr uint32_t longest = 256;
-constexpr uint32_t most = 60; /* of a list; more than a bundle has */
+constexpr uint32_t most = 60; /* of a list; more than a coalesced packet has */
 
 /* Lengths around borders of words, from nothing to the longest. */
 uint32_t length_of(uint32_t i)
@@ -100,7 +100,7 @@ struct Slots {
 
 } // namespace
 
-PV_TEST("bundle.writes", "lists of short writes of all lengths, many times")
+PV_TEST("coalesced.writes", "lists of short writes of all lengths, many times")
 {
 	Link link = connect(env);
 	Slots slots(env);
@@ -116,7 +116,8 @@ PV_TEST("bundle.writes", "lists of short writes of all lengths, many times")
 	no_more(link.b, "writes");
 }
 
-PV_TEST("bundle.sends", "lists of short sends: in order, each to its receive")
+PV_TEST("coalesced.sends",
+	"lists of short sends: in order, each to its receive")
 {
 	Link link = connect(env);
 	Slots slots(env);
@@ -134,7 +135,7 @@ PV_TEST("bundle.sends", "lists of short sends: in order, each to its receive")
 	no_more(link.b, "sends");
 }
 
-PV_TEST_LOCAL("bundle.empty", "lists of sends without a byte: none is lost")
+PV_TEST_LOCAL("coalesced.empty", "lists of sends without a byte: none is lost")
 {
 	Link link = connect(env);
 	Moved lost(env.a, "local_ack_timeout_err");
@@ -153,7 +154,7 @@ PV_TEST_LOCAL("bundle.empty", "lists of sends without a byte: none is lost")
 	REQUIRE_EQ(lost.by(), 0, "expiries of the loss timer");
 }
 
-PV_TEST("bundle.mixed",
+PV_TEST("coalesced.mixed",
 	"short messages with reads, atomics and long writes between them")
 {
 	constexpr uint32_t rounds = 12, size = 20001;
@@ -197,7 +198,7 @@ PV_TEST("bundle.mixed",
 	}
 }
 
-PV_TEST("bundle.not_ready",
+PV_TEST("coalesced.not_ready",
 	"receives are missing in the middle: the rest comes later, once")
 {
 	Link link = connect(env);
@@ -214,7 +215,7 @@ PV_TEST("bundle.not_ready",
 	must_hold(env, slots.in, most, slots.seed, 1);
 }
 
-PV_TEST("bundle.refused",
+PV_TEST("coalesced.refused",
 	"a wrong key in the middle: what is before it arrived, nothing else")
 {
 	constexpr uint32_t good = 21;
@@ -238,7 +239,7 @@ PV_TEST("bundle.refused",
 		   good * longest, "not written");
 }
 
-PV_TEST("bundle.own_key",
+PV_TEST("coalesced.own_key",
 	"a wrong L_Key in the middle: it fails alone, those before it arrive")
 {
 	constexpr uint32_t good = 11;
@@ -263,7 +264,7 @@ PV_TEST("bundle.own_key",
 }
 
 PV_TEST_LOCAL(
-	"bundle.paged",
+	"coalesced.paged",
 	"pages are missing in the middle: the list waits and goes on there")
 {
 	constexpr uint32_t count = 40;
@@ -293,7 +294,7 @@ PV_TEST_LOCAL(
 				  .send_flags = IBV_SEND_SIGNALED};
 			wrs[i].wr.rdma = {uintptr_t(b.data) + at, b.mr->rkey};
 		}
-		/* The sender's pages are there, so that bundles are full. */
+		/* The sender's pages are there, so that coalesced packets are full. */
 		for (size_t at = 0; at < paged_size; at += page)
 			static_cast<void>(
 				*static_cast<volatile uint8_t *>(a.data + at));
@@ -313,7 +314,7 @@ PV_TEST_LOCAL(
 	REQUIRE(faults.by() >= 4, "no page was missing in the middle");
 }
 
-PV_TEST("bundle.again",
+PV_TEST("coalesced.again",
 	"no receive for a long time, and the rest of the list behind it")
 {
 	Link link = connect(env, {.min_rnr_timer = 1});
