@@ -88,7 +88,7 @@ const struct pavo_op pavo_ops[] = {
 		.services = RELIABLE,
 		.segments = PAVO_SEG_RADDR | PAVO_SEG_DATA,
 		.answer = PAVO_ANSWER_READ,
-		.only = PAVO_OP_READ_REQUEST,
+		.only = PAVO_OP_READ_REQ,
 		.wc = VERBS(IB_WC_RDMA_READ),
 	},
 	[PAVO_WQE_CMP_SWAP] = {
