@@ -5,147 +5,82 @@
 #include "ops.h"
 #include "wire/wire.h"
 
-/* Constants of kernel verbs, which user space does not have. */
 #ifdef __KERNEL__
 #include <linux/kernel.h>
 #include "compat.h"
-#define VERBS(name) (name)
-#else
-#define VERBS(...) 0
 #endif
 
-#define RELIABLE (PAVO_FOR_RC | PAVO_FOR_XRC)
-#define CONNECTED (RELIABLE | PAVO_FOR_UC)
-#define ALL (CONNECTED | PAVO_FOR_UD)
+/* clang-format off */
 
-#define PAYLOAD (PAVO_SEG_DATA | PAVO_SEG_INLINE)
+#define LISTED(name, number, services_, segments_, length_, properties)		\
+	[number].services = (services_),					\
+	[number].segments = (segments_),					\
+	[number].length = (length_),						\
+	[number].kernel = (properties) & PAVO_WQE_KERNEL,
 
-#define EXT_ATOMIC(operation, completion)                                \
-	{                                                                \
-		.services = RELIABLE,                                    \
-		.segments = PAVO_SEG_RADDR | PAVO_SEG_EXT_ATOMIC |       \
-			    PAVO_SEG_DATA,                               \
-		.answer = PAVO_ANSWER_VALUE, .length = sizeof(u64),      \
-		.only = PAVO_OP_EXT_ATOMIC, .aop = PAVO_AOP_##operation, \
-		.wc = VERBS(completion),                                 \
-	}
+/* An operation of one packet. */
+#define PACKET(name, answer_, only_)						\
+	[PAVO_WQE_##name].answer = PAVO_ANSWER_##answer_,			\
+	[PAVO_WQE_##name].only = PAVO_OP_##only_,
+
+/* An operation of one packet or many. READ and WRITE are macros of the kernel: only paste them. */
+#define PACKETS(name, answer_, first_, middle_, last_, only_)			\
+	[PAVO_WQE_##name].answer = PAVO_ANSWER_##answer_,			\
+	[PAVO_WQE_##name].only = PAVO_OP_##only_,				\
+	[PAVO_WQE_##name].first = PAVO_OP_##first_,				\
+	[PAVO_WQE_##name].middle = PAVO_OP_##middle_,				\
+	[PAVO_WQE_##name].last = PAVO_OP_##last_,
+
+#define EXT_ATOMIC(name, operation)						\
+	PACKET(name, VALUE, EXT_ATOMIC)						\
+	[PAVO_WQE_##name].aop = PAVO_AOP_##operation,
+
+/* For kernel consumers: opcode of the completion, and the capability that stands for it. */
+#define VERBS(name, wc_, capability_)						\
+	[PAVO_WQE_##name].wc = (wc_),						\
+	[PAVO_WQE_##name].capability = (capability_),
 
 const struct pavo_op pavo_ops[] = {
-	[PAVO_WQE_NOP] = {
-		.services = ALL,
-	},
-	[PAVO_WQE_SEND] = {
-		.services = ALL,
-		.segments = PAYLOAD,
-		.answer = PAVO_ANSWER_ACK,
-		.first = PAVO_OP_SEND_FIRST,
-		.middle = PAVO_OP_SEND_MIDDLE,
-		.last = PAVO_OP_SEND_LAST,
-		.only = PAVO_OP_SEND_ONLY,
-		.wc = VERBS(IB_WC_SEND),
-	},
-	[PAVO_WQE_SEND_IMM] = {
-		.services = ALL,
-		.segments = PAYLOAD,
-		.answer = PAVO_ANSWER_ACK,
-		.first = PAVO_OP_SEND_FIRST,
-		.middle = PAVO_OP_SEND_MIDDLE,
-		.last = PAVO_OP_SEND_LAST_IMM,
-		.only = PAVO_OP_SEND_ONLY_IMM,
-		.wc = VERBS(IB_WC_SEND),
-	},
-	[PAVO_WQE_SEND_INV] = {
-		.services = RELIABLE,
-		.segments = PAYLOAD,
-		.answer = PAVO_ANSWER_ACK,
-		.first = PAVO_OP_SEND_FIRST,
-		.middle = PAVO_OP_SEND_MIDDLE,
-		.last = PAVO_OP_SEND_LAST_INV,
-		.only = PAVO_OP_SEND_ONLY_INV,
-		.wc = VERBS(IB_WC_SEND),
-	},
-	[PAVO_WQE_WRITE] = {
-		.services = CONNECTED,
-		.segments = PAVO_SEG_RADDR | PAYLOAD,
-		.answer = PAVO_ANSWER_ACK,
-		.first = PAVO_OP_WRITE_FIRST,
-		.middle = PAVO_OP_WRITE_MIDDLE,
-		.last = PAVO_OP_WRITE_LAST,
-		.only = PAVO_OP_WRITE_ONLY,
-		.wc = VERBS(IB_WC_RDMA_WRITE),
-	},
-	[PAVO_WQE_WRITE_IMM] = {
-		.services = CONNECTED,
-		.segments = PAVO_SEG_RADDR | PAYLOAD,
-		.answer = PAVO_ANSWER_ACK,
-		.first = PAVO_OP_WRITE_FIRST,
-		.middle = PAVO_OP_WRITE_MIDDLE,
-		.last = PAVO_OP_WRITE_LAST_IMM,
-		.only = PAVO_OP_WRITE_ONLY_IMM,
-		.wc = VERBS(IB_WC_RDMA_WRITE),
-	},
-	[PAVO_WQE_READ] = {
-		.services = RELIABLE,
-		.segments = PAVO_SEG_RADDR | PAVO_SEG_DATA,
-		.answer = PAVO_ANSWER_READ,
-		.only = PAVO_OP_READ_REQUEST,
-		.wc = VERBS(IB_WC_RDMA_READ),
-	},
-	[PAVO_WQE_CMP_SWAP] = {
-		.services = RELIABLE,
-		.segments = PAVO_SEG_RADDR | PAVO_SEG_ATOMIC | PAVO_SEG_DATA,
-		.answer = PAVO_ANSWER_VALUE,
-		.length = sizeof(u64),
-		.only = PAVO_OP_CMP_SWAP,
-		.wc = VERBS(IB_WC_COMP_SWAP),
-	},
-	[PAVO_WQE_FETCH_ADD] = {
-		.services = RELIABLE,
-		.segments = PAVO_SEG_RADDR | PAVO_SEG_ATOMIC | PAVO_SEG_DATA,
-		.answer = PAVO_ANSWER_VALUE,
-		.length = sizeof(u64),
-		.only = PAVO_OP_FETCH_ADD,
-		.wc = VERBS(IB_WC_FETCH_ADD),
-	},
-	[PAVO_WQE_LOCAL_INV] = {
-		.services = CONNECTED,
-		.wc = VERBS(IB_WC_LOCAL_INV),
-	},
-	[PAVO_WQE_BIND_MW] = {
-		.services = CONNECTED,
-		.segments = PAVO_SEG_BIND,
-		.capability = VERBS(IB_DEVICE_MEM_WINDOW |
-				    IB_DEVICE_MEM_WINDOW_TYPE_2B),
-	},
-	[PAVO_WQE_REG_MR] = {
-		.services = CONNECTED,
-		.segments = PAVO_SEG_BIND,
-		.kernel = true,
-		.wc = VERBS(IB_WC_REG_MR),
-		.capability = VERBS(IB_DEVICE_MEM_MGT_EXTENSIONS),
-	},
-	[PAVO_WQE_ATOMIC_WRITE] = {
-		.services = RELIABLE,
-		.segments = PAVO_SEG_RADDR | PAYLOAD,
-		.answer = PAVO_ANSWER_EMPTY,
-		.length = sizeof(u64),
-		.only = PAVO_OP_ATOMIC_WRITE,
-		.wc = VERBS(PAVO_WC_ATOMIC_WRITE),
-		.capability = VERBS(PAVO_CAP_ATOMIC_WRITE),
-	},
-	[PAVO_WQE_EXT_FETCH_ADD] = EXT_ATOMIC(FETCH_ADD, IB_WC_MASKED_FETCH_ADD),
-	[PAVO_WQE_EXT_SWAP] = EXT_ATOMIC(SWAP, IB_WC_SEND),
-	[PAVO_WQE_EXT_CMP_SWAP] = EXT_ATOMIC(CMP_SWAP, IB_WC_MASKED_COMP_SWAP),
-	[PAVO_WQE_IMM64] = {
-		.services = RELIABLE,
-		.segments = PAVO_SEG_IMM64,
-		.answer = PAVO_ANSWER_ACK,
-		.length = sizeof(u64),
-		.only = PAVO_OP_IMM64,
-	},
+	PAVO_WQE_OPS(LISTED)
+
+	PACKETS(SEND, ACK, SEND_FIRST, SEND_MIDDLE, SEND_LAST, SEND_ONLY)
+	PACKETS(SEND_IMM, ACK, SEND_FIRST, SEND_MIDDLE, SEND_LAST_IMM, SEND_ONLY_IMM)
+	PACKETS(SEND_INV, ACK, SEND_FIRST, SEND_MIDDLE, SEND_LAST_INV, SEND_ONLY_INV)
+	PACKETS(WRITE, ACK, WRITE_FIRST, WRITE_MIDDLE, WRITE_LAST, WRITE_ONLY)
+	PACKETS(WRITE_IMM, ACK, WRITE_FIRST, WRITE_MIDDLE, WRITE_LAST_IMM, WRITE_ONLY_IMM)
+	PACKET(READ, READ, READ_REQ)
+	PACKET(CMP_SWAP, VALUE, CMP_SWAP)
+	PACKET(FETCH_ADD, VALUE, FETCH_ADD)
+	PACKET(ATOMIC_WRITE, EMPTY, ATOMIC_WRITE)
+	EXT_ATOMIC(EXT_FETCH_ADD, FETCH_ADD)
+	EXT_ATOMIC(EXT_SWAP, SWAP)
+	EXT_ATOMIC(EXT_CMP_SWAP, CMP_SWAP)
+	PACKET(IMM64, ACK, IMM64)
+	[PAVO_WQE_IMM64].only_se = PAVO_OP_IMM64_SE,
+
+#ifdef __KERNEL__
+	VERBS(SEND, IB_WC_SEND, 0)
+	VERBS(SEND_IMM, IB_WC_SEND, 0)
+	VERBS(SEND_INV, IB_WC_SEND, 0)
+	VERBS(WRITE, IB_WC_RDMA_WRITE, 0)
+	VERBS(WRITE_IMM, IB_WC_RDMA_WRITE, 0)
+	VERBS(READ, IB_WC_RDMA_READ, 0)
+	VERBS(CMP_SWAP, IB_WC_COMP_SWAP, 0)
+	VERBS(FETCH_ADD, IB_WC_FETCH_ADD, 0)
+	VERBS(LOCAL_INV, IB_WC_LOCAL_INV, 0)
+	VERBS(BIND_MW, 0, IB_DEVICE_MEM_WINDOW | IB_DEVICE_MEM_WINDOW_TYPE_2B)
+	VERBS(REG_MR, IB_WC_REG_MR, IB_DEVICE_MEM_MGT_EXTENSIONS)
+	VERBS(ATOMIC_WRITE, PAVO_WC_ATOMIC_WRITE, PAVO_CAP_ATOMIC_WRITE)
+	VERBS(EXT_FETCH_ADD, IB_WC_MASKED_FETCH_ADD, 0)
+	VERBS(EXT_SWAP, IB_WC_SEND, 0)
+	VERBS(EXT_CMP_SWAP, IB_WC_MASKED_COMP_SWAP, 0)
+#endif
+
 	/* The table has a row for every value of a doorbell's operation bits. */
 	[PAVO_DB_OP_MASK] = {},
 };
+
+/* clang-format on */
 
 #ifdef __KERNEL__
 u8 pavo_op_of_wr(enum ib_wr_opcode wr)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * ops.h - the table of operations: a row has the properties of one operation. docs/datapath.md
- * describes how to add one.
+ * ops.h - the table of operations: a row has the properties of one operation, those that
+ * PAVO_WQE_OPS lists and those that only the module needs. docs/datapath.md describes how to add
+ * one.
  *
  * Pure: constant data, the same in the module, the unit tests and the fuzzer. Included by
  * requester/, and by verbs/ for the opcodes in completions of kernel consumers.
@@ -11,26 +12,6 @@
 
 #include <linux/types.h>
 #include <rdma/pavo-abi.h>
-
-/* Services that have an operation (struct pavo_op.services; sources.md#engine-1-1, and more). */
-enum pavo_op_service {
-	PAVO_FOR_RC = 1 << 0,
-	PAVO_FOR_UC = 1 << 1,
-	PAVO_FOR_UD = 1 << 2,
-	PAVO_FOR_XRC = 1 << 3,
-};
-
-/* Segments behind NextSeg and UDSeg or XrcSeg, in their order (struct pavo_op.segments). */
-enum pavo_op_segment {
-	PAVO_SEG_RADDR = 1 << 0,
-	PAVO_SEG_ATOMIC = 1 << 1,
-	PAVO_SEG_BIND = 1 << 2,
-	PAVO_SEG_DATA =
-		1 << 3, /* any number; payload, or where the answer goes */
-	PAVO_SEG_INLINE = 1 << 4, /* one, in the place of DataSegs */
-	PAVO_SEG_EXT_ATOMIC = 1 << 5, /* in the place of PAVO_SEG_ATOMIC */
-	PAVO_SEG_IMM64 = 1 << 6,
-};
 
 /* The answer of the peer (struct pavo_op.answer). From READ on it takes a responder resource. */
 enum pavo_op_answer {
@@ -43,8 +24,8 @@ enum pavo_op_answer {
 
 /**
  * struct pavo_op - an operation.
- * @services: enum pavo_op_service; 0: no queue accepts it
- * @segments: enum pavo_op_segment
+ * @services: enum pavo_wqe_service; 0: no queue accepts it
+ * @segments: enum pavo_wqe_segment
  * @answer:   enum pavo_op_answer
  * @length:   fixed length, bytes; 0: any length
  * @kernel:   for kernel consumers only
@@ -52,6 +33,7 @@ enum pavo_op_answer {
  * @middle:   BTH opcode of a middle packet, likewise
  * @last:     BTH opcode of a last packet, likewise
  * @only:     BTH opcode of an only packet, without the service
+ * @only_se:  likewise, of one that requests a solicited event; 0: as @only
  * @aop:      extended atomics: enum pavo_aop
  * @wc:       opcode of its completion for kernel consumers: enum ib_wc_opcode
  * @capability: device capability that stands for the operation: IB_DEVICE_*
@@ -68,6 +50,7 @@ struct pavo_op {
 	u8 middle;
 	u8 last;
 	u8 only;
+	u8 only_se;
 	u8 aop;
 	u8 wc;
 	u64 capability;

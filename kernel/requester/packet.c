@@ -14,8 +14,8 @@ static u8 request_opcode(const struct pavo_swqe *wqe, u32 pkt, u32 span, u32 n)
 {
 	const struct pavo_op *op = pavo_op(wqe->op);
 
-	if (op->segments & PAVO_SEG_IMM64 && wqe->flags & PAVO_WQE_SOLICITED)
-		return PAVO_OP_IMM64_SE;
+	if (op->only_se && wqe->flags & PAVO_WQE_SOLICITED)
+		return op->only_se;
 	/* One read request requests many packets of the response. */
 	if (span == n || pavo_op_brings(wqe->op))
 		return op->only;
@@ -317,8 +317,6 @@ static void fill_atomic(const struct pavo_swqe *wqe, struct pavo_pkt *p)
 static void fill_request(const struct pavo_qp *qp, const struct pavo_swqe *wqe,
 			 u32 pkt, u32 span, struct pavo_pkt *p)
 {
-	const u32 atomic = PAVO_SEG_ATOMIC | PAVO_SEG_EXT_ATOMIC;
-
 	p->opcode = pavo_opcode_of(pavo_service(qp),
 				   request_opcode(wqe, pkt, span, wqe->npkts));
 	p->npkts = span;
@@ -335,7 +333,7 @@ static void fill_request(const struct pavo_qp *qp, const struct pavo_swqe *wqe,
 	p->srqn = wqe->srqn;
 	p->imm = (__force __be32)wqe->imm;
 	p->inv_rkey = wqe->imm;
-	if (unlikely(pavo_op(wqe->op)->segments & atomic))
+	if (unlikely(pavo_op(wqe->op)->answer == PAVO_ANSWER_VALUE))
 		fill_atomic(wqe, p);
 }
 

@@ -55,7 +55,7 @@
  * @av:       UDSeg, in @raw
  * @bind:     BindSeg, in @raw
  * @sge:      DataSegs, in @raw
- * @data:     inline payload, Imm64Seg among it, in @raw
+ * @data:     inline payload, or data that the WQE has in a segment, in @raw
  * @raw:      the private copy, as long as a slot of the ring
  */
 struct pavo_swqe {
@@ -86,7 +86,7 @@ struct pavo_swqe {
 
 /**
  * struct pavo_parser_limits - limits of a QP.
- * @service: enum pavo_op_service. UD: a WQE has a UDSeg, and @max_len is the path MTU; XRC:
+ * @service: enum pavo_wqe_service. UD: a WQE has a UDSeg, and @max_len is the path MTU; XRC:
  *           a WQE has an XrcSeg
  * @kernel:  the consumer is in the kernel: it has operations of its own, and
  *           PAVO_SWQE_READ_INV

@@ -11,12 +11,9 @@
 #include "responder_private.h"
 
 pavo_request_handler *const pavo_request_handlers[PAVO_KIND_COUNT] = {
-	[PAVO_KIND_SEND] = pavo_execute_send,
-	[PAVO_KIND_WRITE] = pavo_execute_write,
-	[PAVO_KIND_READ] = pavo_execute_read,
-	[PAVO_KIND_ATOMIC] = pavo_execute_atomic,
-	[PAVO_KIND_ATOMIC_WRITE] = pavo_execute_atomic_write,
-	[PAVO_KIND_IMM64] = pavo_execute_imm64,
+#define HANDLER(NAME, name) [PAVO_KIND_##NAME] = pavo_execute_##name,
+	PAVO_REQUEST_KINDS(HANDLER)
+#undef HANDLER
 };
 
 /* ------------------------------------------------- end of a request */

@@ -228,7 +228,7 @@ static void send_ack(struct pavo_qp *qp)
 	struct pavo_responder *resp = &qp->resp;
 	struct pavo_pkt pkt pavo_uncleared;
 
-	fill_response(qp, &pkt, PAVO_OP_ACKNOWLEDGE, resp->ack_psn, resp->msn);
+	fill_response(qp, &pkt, PAVO_OP_ACK, resp->ack_psn, resp->msn);
 	pkt.syndrome = resp->ack_syndrome;
 	if (transmit_response(qp, &pkt, alloc_response(qp, &pkt, 0), 0,
 			      may_defer_icrc(qp)))

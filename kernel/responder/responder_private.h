@@ -88,19 +88,15 @@ void pavo_request_answer(struct pavo_qp *qp, const struct pavo_pkt *pkt,
 			 struct pavo_resource *res, u32 npkts);
 
 /*
- * execute_*.c: handlers, called with a packet that fits the message in progress. They continue a
- * deferred packet at side.stage.
+ * execute_*.c: a handler for each of PAVO_REQUEST_KINDS, called with a packet that fits the message
+ * in progress. They continue a deferred packet at side.stage.
  *
  * Return: PAVO_ST_OK; PAVO_ST_WAIT: the packet is deferred; PAVO_ST_NOT_READY: no receive WQE;
  * or why the peer's request failed.
  */
-enum pavo_status pavo_execute_send(struct pavo_qp *qp, struct pavo_rx *rx);
-enum pavo_status pavo_execute_write(struct pavo_qp *qp, struct pavo_rx *rx);
-enum pavo_status pavo_execute_read(struct pavo_qp *qp, struct pavo_rx *rx);
-enum pavo_status pavo_execute_atomic(struct pavo_qp *qp, struct pavo_rx *rx);
-enum pavo_status pavo_execute_atomic_write(struct pavo_qp *qp,
-					   struct pavo_rx *rx);
-enum pavo_status pavo_execute_imm64(struct pavo_qp *qp, struct pavo_rx *rx);
+#define PAVO_HANDLER(NAME, name) pavo_request_handler pavo_execute_##name;
+PAVO_REQUEST_KINDS(PAVO_HANDLER)
+#undef PAVO_HANDLER
 
 /* unreliable.c, datagram.c */
 enum pavo_status pavo_execute_unreliable(struct pavo_qp *qp,

@@ -12,6 +12,14 @@
 
 #include <linux/types.h>
 
+/* The lower bits of a number that a field uses (packets.h). */
+#define PAVO_FIELD_MASK(used) (~0ull >> (64 - (used)))
+
+static inline u8 pavo_get_be8(const u8 *p)
+{
+	return *p;
+}
+
 static inline u16 pavo_get_be16(const u8 *p)
 {
 	return (u16)(p[0] << 8 | p[1]);
@@ -30,6 +38,11 @@ static inline u32 pavo_get_be32(const u8 *p)
 static inline u64 pavo_get_be64(const u8 *p)
 {
 	return (u64)pavo_get_be32(p) << 32 | pavo_get_be32(p + 4);
+}
+
+static inline void pavo_put_be8(u8 *p, u8 v)
+{
+	*p = v;
 }
 
 static inline void pavo_put_be16(u8 *p, u16 v)

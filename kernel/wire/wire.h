@@ -11,14 +11,15 @@
 
 #include <linux/stddef.h>
 #include <linux/types.h>
+#include "packets.h"
 #include "psn.h"
 
 /** UDP destination port of RoCEv2 (IANA). */
 #define PAVO_UDP_PORT 4791
 #define PAVO_ICRC_LEN 4
-#define PAVO_BTH_LEN 12
-/** BTH and the longest extension headers of an opcode (WETH, WRETH, PVO). */
-#define PAVO_MAX_HDR_LEN (PAVO_BTH_LEN + 16 + 40 + 8)
+/** BTH and the longest extension headers of an opcode. */
+#define PAVO_MAX_HDR_LEN \
+	(PAVO_BTH_LEN + PAVO_WETH_LEN + PAVO_WRETH_LEN + PAVO_PVO_LEN)
 #define PAVO_QPN_MASK 0xffffffu
 /** The P_Key that every port has: full member of the default partition (IBA 10.9.1) */
 #define PAVO_PKEY_DEFAULT 0xffffu
@@ -32,56 +33,9 @@ enum pavo_service {
 	PAVO_SVC_MASK = 0xe0,
 };
 
-enum pavo_bth_op {
-	PAVO_OP_SEND_FIRST = 0x00,
-	PAVO_OP_SEND_MIDDLE = 0x01,
-	PAVO_OP_SEND_LAST = 0x02,
-	PAVO_OP_SEND_LAST_IMM = 0x03,
-	PAVO_OP_SEND_ONLY = 0x04,
-	PAVO_OP_SEND_ONLY_IMM = 0x05,
-	PAVO_OP_WRITE_FIRST = 0x06,
-	PAVO_OP_WRITE_MIDDLE = 0x07,
-	PAVO_OP_WRITE_LAST = 0x08,
-	PAVO_OP_WRITE_LAST_IMM = 0x09,
-	PAVO_OP_WRITE_ONLY = 0x0a,
-	PAVO_OP_WRITE_ONLY_IMM = 0x0b,
-	PAVO_OP_READ_REQUEST = 0x0c,
-	PAVO_OP_READ_RESP_FIRST = 0x0d,
-	PAVO_OP_READ_RESP_MIDDLE = 0x0e,
-	PAVO_OP_READ_RESP_LAST = 0x0f,
-	PAVO_OP_READ_RESP_ONLY = 0x10,
-	PAVO_OP_ACKNOWLEDGE = 0x11,
-	PAVO_OP_ATOMIC_ACK = 0x12,
-	PAVO_OP_CMP_SWAP = 0x13,
-	PAVO_OP_FETCH_ADD = 0x14,
-	PAVO_OP_SEND_LAST_INV = 0x16,
-	PAVO_OP_SEND_ONLY_INV = 0x17,
-	PAVO_OP_ATOMIC_WRITE = 0x1d,
-};
-
-/* Opcodes of windows; the BTH's destination QP is the destination window. */
-enum pavo_window_op {
-	PAVO_OP_WINDOW_MESSAGE = 0xc0, /* a frame, from FIFO to FIFO */
-	PAVO_OP_WINDOW_DATA = 0xc1, /* data of a write or a read */
-	PAVO_OP_WINDOW_READ = 0xc2, /* requests data */
-	PAVO_OP_WINDOW_DONE =
-		0xc3, /* end of an operation: all data arrived, or an error */
-};
-
-/*
- * Opcodes of masked atomics and immediate data of eight bytes (sources.md#ext), on RC. Another
- * protocol on the same UDP port uses 0xc6 to 0xde.
- */
-enum pavo_ext_op {
-	PAVO_OP_EXT_ATOMIC = 0xe0,
-	PAVO_OP_EXT_ATOMIC_ACK = 0xe1,
-	PAVO_OP_IMM64 = 0xe2,
-	PAVO_OP_IMM64_SE = 0xe3, /* with solicited event */
-};
-
-/** Service bits of enum pavo_ext_op, on RC and on XRC. */
+/** Service bits of opcodes of extended operations, on RC and on XRC. */
 #define PAVO_SVC_EXT 0xe0
-/** Bit that is set in enum pavo_ext_op on XRC. */
+/** Bit that is set in these opcodes on XRC. */
 #define PAVO_EXT_XRC 0x04
 
 /** pavo_opcode_of - return the opcode of an operation on a service (enum pavo_service). */
@@ -99,40 +53,6 @@ static inline u8 pavo_opcode_service(u8 opcode)
 		return opcode & PAVO_SVC_MASK;
 	return opcode & PAVO_EXT_XRC ? PAVO_SVC_XRC : PAVO_SVC_RC;
 }
-
-/* Kinds of packets (struct pavo_op_info.kind). */
-enum pavo_kind {
-	PAVO_KIND_SEND = 1,
-	PAVO_KIND_WRITE,
-	PAVO_KIND_READ, /* request or response */
-	PAVO_KIND_ATOMIC, /* request or response */
-	PAVO_KIND_ATOMIC_WRITE, /* answered by an empty read response */
-	PAVO_KIND_IMM64, /* the payload is eight bytes of immediate data */
-	PAVO_KIND_ACK,
-	PAVO_KIND_WINDOW, /* for a window, not a queue pair */
-	PAVO_KIND_COUNT,
-};
-
-/* Properties of an opcode (struct pavo_op_info.flags). */
-enum pavo_op_flag {
-	PAVO_OPF_REQUEST = 1 << 0, /* for the responder; else a response */
-	PAVO_OPF_FIRST = 1 << 1, /* begins a message (First, Only) */
-	PAVO_OPF_LAST = 1 << 2, /* ends a message (Last, Only) */
-	PAVO_OPF_PAYLOAD = 1 << 3, /* may carry payload */
-	PAVO_OPF_RETH = 1 << 4,
-	PAVO_OPF_AETH = 1 << 5,
-	PAVO_OPF_ATOMICETH = 1 << 6,
-	PAVO_OPF_ATOMICACK = 1 << 7,
-	PAVO_OPF_IMM = 1 << 8,
-	PAVO_OPF_IETH = 1 << 9,
-	PAVO_OPF_DETH = 1 << 10,
-	PAVO_OPF_XRCETH = 1 << 11,
-	PAVO_OPF_WETH = 1 << 12,
-	PAVO_OPF_WRETH = 1 << 13,
-	PAVO_OPF_PVO = 1 << 14,
-	PAVO_OPF_EXTATOMICETH = 1 << 15,
-	PAVO_OPF_EXTATOMICACK = 1 << 16,
-};
 
 /* AOpCode of an extended atomic request (sources.md#ext-request). */
 enum pavo_aop {

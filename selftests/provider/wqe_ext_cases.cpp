@@ -7,12 +7,11 @@
 
 #include "wqe_slot.h"
 
-static void check_ext_atomic(ibv_wr_opcode opcode, uint32_t op,
-			     const pavo_ext_atomic_seg &operands)
+static void check_ext_atomic(uint32_t op, const pavo_ext_atomic_seg &operands)
 {
 	TestSlot slot;
-	Wr wr(opcode, 1, IBV_SEND_SIGNALED);
-	const Extension extension = {.atomic = operands};
+	Wr wr(own_request(op), 1, IBV_SEND_SIGNALED);
+	const Extension extension(operands);
 
 	wr.sge[0].length = 8;
 	wr.wr.atomic.remote_addr = 0x123456789abcull;
@@ -46,20 +45,20 @@ static void check_ext_atomic(ibv_wr_opcode opcode, uint32_t op,
 
 void test_ext_atomics()
 {
-	check_ext_atomic(WR_EXT_FETCH_ADD, PAVO_WQE_EXT_FETCH_ADD,
+	check_ext_atomic(PAVO_WQE_EXT_FETCH_ADD,
 			 {0x1111, 0x2222, 0, UINT64_MAX});
-	check_ext_atomic(WR_EXT_SWAP, PAVO_WQE_EXT_SWAP,
+	check_ext_atomic(PAVO_WQE_EXT_SWAP,
 			 {0x1111, UINT64_MAX, 0, UINT64_MAX});
-	check_ext_atomic(WR_EXT_CMP_SWAP, PAVO_WQE_EXT_CMP_SWAP,
+	check_ext_atomic(PAVO_WQE_EXT_CMP_SWAP,
 			 {0x1111, 0x2222, 0x3333, 0x4444});
 }
 
 void test_imm64()
 {
 	TestSlot slot;
-	Wr wr(WR_IMM64, 0, IBV_SEND_SOLICITED);
-	const Extension extension = {
-		.imm64 = {.imm = 0x0123456789abcdef, .reserved = 0}};
+	Wr wr(own_request(PAVO_WQE_IMM64), 0, IBV_SEND_SOLICITED);
+	const Extension extension(
+		pavo_imm64_seg{.imm = 0x0123456789abcdef, .reserved = 0});
 
 	REQUIRE_EQ(slot.send(wr, extension), 0);
 	REQUIRE_EQ(slot.name.word, PAVO_WQE_IMM64);
@@ -80,11 +79,12 @@ void test_imm64()
 /* Of XRC: the queue that takes the message is named behind NextSeg. */
 void test_extended_xrc()
 {
-	const Extension atomic = {
-		.atomic = {0x1111, UINT64_MAX, 0, UINT64_MAX}};
-	const Extension immediate = {.imm64 = {.imm = 7, .reserved = 0}};
+	const Extension atomic(
+		pavo_ext_atomic_seg{0x1111, UINT64_MAX, 0, UINT64_MAX});
+	const Extension immediate(pavo_imm64_seg{.imm = 7, .reserved = 0});
 	TestSlot slot;
-	Wr swap(WR_EXT_SWAP, 1), imm(WR_IMM64, 0);
+	Wr swap(own_request(PAVO_WQE_EXT_SWAP), 1),
+		imm(own_request(PAVO_WQE_IMM64), 0);
 
 	swap.sge[0].length = 8;
 	swap.wr.atomic.remote_addr = 0x123456789abcull;
@@ -109,16 +109,20 @@ void test_extended_xrc()
 /* The same of requests that are longest. */
 void test_slot_end_extended()
 {
-	static constexpr struct {
-		ibv_wr_opcode opcode;
+	const struct {
+		uint8_t op;
+		Extension extension;
 		int entries;
 		uint32_t needs;
-	} cases[] = {{WR_EXT_CMP_SWAP, 1, 80}, {WR_IMM64, 0, 32}};
-	const Extension extension = {};
+	} cases[] = {
+		{PAVO_WQE_EXT_CMP_SWAP, Extension(pavo_ext_atomic_seg{}), 1,
+		 80},
+		{PAVO_WQE_IMM64, Extension(pavo_imm64_seg{}), 0, 32},
+	};
 
 	for (auto &c : cases) {
 		WqeLimits tight = TestSlot::limits(IBV_QPT_RC);
-		Wr wr(c.opcode, c.entries);
+		Wr wr(own_request(c.op), c.entries);
 
 		for (uint32_t size = 0; size <= 96; size += 16) {
 			std::unique_ptr<std::byte[]> slot(new std::byte[size]);
@@ -126,7 +130,7 @@ void test_slot_end_extended()
 
 			tight.slot_size = size;
 			REQUIRE_EQ(build_send_wqe(slot.get(), wr, tight,
-						  nullptr, &extension, 0,
+						  nullptr, &c.extension, 0,
 						  &name),
 				   size < c.needs ? EINVAL : 0, size);
 		}

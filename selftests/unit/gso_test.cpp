@@ -105,7 +105,7 @@ TEST(Gso, OfOnePacketIsThatPacket)
 TEST(Gso, OnlyMessagesOfManyPacketsCanBeOne)
 {
 	for (uint8_t opcode :
-	     {PAVO_OP_READ_REQUEST, PAVO_OP_ACKNOWLEDGE, PAVO_OP_ATOMIC_ACK,
+	     {PAVO_OP_READ_REQ, PAVO_OP_ACK, PAVO_OP_ATOMIC_ACK,
 	      PAVO_OP_CMP_SWAP, PAVO_OP_FETCH_ADD, PAVO_OP_ATOMIC_WRITE})
 		EXPECT_FALSE(pavo_gso_allowed(opcode)) << int(opcode);
 	for (int opcode = 0xc0; opcode < 0x100; opcode++)

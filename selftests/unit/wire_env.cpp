@@ -174,65 +174,19 @@ void expect_same_fields(const pavo_pkt &actual, const pavo_pkt &expected)
 	EXPECT_EQ(actual.pkey, expected.pkey);
 	EXPECT_EQ(actual.dqpn, expected.dqpn);
 	EXPECT_EQ(actual.psn, expected.psn);
-	if (flags &
-	    (PAVO_OPF_RETH | PAVO_OPF_ATOMICETH | PAVO_OPF_EXTATOMICETH)) {
-		EXPECT_EQ(actual.va, expected.va);
-		EXPECT_EQ(actual.rkey, expected.rkey);
+	// clang-format off
+#define NUMBER(bits, used, name, member) \
+	EXPECT_EQ(actual.member, expected.member);
+#define BYTES(bits, name, member) NUMBER(bits, bits, name, member)
+#define RESERVED(bits)
+#define HEADER(NAME, name, more)                              \
+	if (flags & PAVO_OPF_##NAME) {                        \
+		PAVO_##NAME##_FIELDS(NUMBER, BYTES, RESERVED) \
 	}
-	if (flags & PAVO_OPF_RETH) {
-		EXPECT_EQ(actual.dma_len, expected.dma_len);
-	}
-	if (flags & (PAVO_OPF_ATOMICETH | PAVO_OPF_EXTATOMICETH)) {
-		EXPECT_EQ(actual.swap_add, expected.swap_add);
-		EXPECT_EQ(actual.compare, expected.compare);
-	}
-	if (flags & PAVO_OPF_EXTATOMICETH) {
-		EXPECT_EQ(actual.aop, expected.aop);
-		EXPECT_EQ(actual.swap_add_mask, expected.swap_add_mask);
-		EXPECT_EQ(actual.compare_mask, expected.compare_mask);
-	}
-	if (flags & (PAVO_OPF_EXTATOMICETH | PAVO_OPF_EXTATOMICACK)) {
-		EXPECT_EQ(actual.request_id, expected.request_id);
-	}
-	if (flags & PAVO_OPF_AETH) {
-		EXPECT_EQ(actual.syndrome, expected.syndrome);
-		EXPECT_EQ(actual.msn, expected.msn);
-	}
-	if (flags & (PAVO_OPF_ATOMICACK | PAVO_OPF_EXTATOMICACK)) {
-		EXPECT_EQ(actual.atomic_orig, expected.atomic_orig);
-	}
-	if (flags & PAVO_OPF_IMM) {
-		EXPECT_EQ(actual.imm, expected.imm);
-	}
-	if (flags & PAVO_OPF_IETH) {
-		EXPECT_EQ(actual.inv_rkey, expected.inv_rkey);
-	}
-	if (flags & PAVO_OPF_DETH) {
-		EXPECT_EQ(actual.qkey, expected.qkey);
-		EXPECT_EQ(actual.sqpn, expected.sqpn);
-	}
-	if (flags & PAVO_OPF_XRCETH) {
-		EXPECT_EQ(actual.srqn, expected.srqn);
-	}
-	if (flags & PAVO_OPF_WETH) {
-		EXPECT_EQ(actual.window_key, expected.window_key);
-		EXPECT_EQ(actual.src_node, expected.src_node);
-		EXPECT_EQ(actual.kind, expected.kind);
-		EXPECT_EQ(actual.src_window, expected.src_window);
-	}
-	if (flags & PAVO_OPF_WRETH) {
-		EXPECT_EQ(actual.rdma.rcxt, expected.rdma.rcxt);
-		EXPECT_EQ(actual.rdma.peer_rcxt, expected.rdma.peer_rcxt);
-		EXPECT_EQ(actual.rdma.tid, expected.rdma.tid);
-		EXPECT_EQ(actual.rdma.pvo, expected.rdma.pvo);
-		EXPECT_EQ(actual.rdma.total, expected.rdma.total);
-		EXPECT_EQ(actual.rdma.fragment, expected.rdma.fragment);
-		EXPECT_EQ(actual.rdma.tag, expected.rdma.tag);
-		EXPECT_EQ(actual.rdma.attempts, expected.rdma.attempts);
-		EXPECT_EQ(actual.rdma.flags, expected.rdma.flags);
-		EXPECT_EQ(actual.rdma.status, expected.rdma.status);
-	}
-	if (flags & PAVO_OPF_PVO) {
-		EXPECT_EQ(actual.rdma.back_pvo, expected.rdma.back_pvo);
-	}
+	PAVO_HEADERS(HEADER, )
+#undef HEADER
+#undef RESERVED
+#undef BYTES
+#undef NUMBER
+	// clang-format on
 }

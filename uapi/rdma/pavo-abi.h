@@ -17,6 +17,9 @@
 
 #include <linux/types.h>
 
+/* The operations of work requests. */
+#include <rdma/pavo-abi-ops.h>
+
 /** Version of this interface, reported as uverbs abi_version of the device. */
 #define PAVO_ABI_VERSION 2
 
@@ -43,32 +46,6 @@ struct pavo_mmap_info {
 };
 
 /* -------------------------------------------------------------- doorbells */
-
-/*
- * Operations of work requests (the 5-bit opcode of doorbell and NextSeg). They are not BTH
- * opcodes: those follow from the operation, the service and the segmentation.
- */
-enum pavo_wqe_op {
-	PAVO_WQE_NOP = 0,
-	PAVO_WQE_SEND = 1,
-	PAVO_WQE_SEND_IMM = 2,
-	PAVO_WQE_SEND_INV = 3,
-	PAVO_WQE_WRITE = 4,
-	PAVO_WQE_WRITE_IMM = 5,
-	PAVO_WQE_READ = 6,
-	PAVO_WQE_CMP_SWAP = 7,
-	PAVO_WQE_FETCH_ADD = 8,
-	PAVO_WQE_LOCAL_INV = 9,
-	PAVO_WQE_BIND_MW = 10,
-	PAVO_WQE_REG_MR = 11, /* kernel consumers only */
-	PAVO_WQE_ATOMIC_WRITE = 12,
-	PAVO_WQE_FLUSH = 13, /* reserved: no queue takes it */
-	PAVO_WQE_EXT_FETCH_ADD = 14,
-	PAVO_WQE_EXT_SWAP = 15,
-	PAVO_WQE_EXT_CMP_SWAP = 16,
-	PAVO_WQE_IMM64 = 17,
-	PAVO_WQE_OP_COUNT = 18,
-};
 
 /*
  * A doorbell is 64 bits, stored at once:
@@ -133,16 +110,10 @@ struct pavo_doorbell_page {
 /*
  * The SQ region is an array of WQEs in slots of a fixed stride
  * (pavo_create_qp_resp.sq_wqe_size); a WQE begins at a slot's start and
- * consists of segments, each a multiple of 16 bytes:
- *   SEND*            NextSeg [UdSeg | XrcSeg] (InlineSeg | DataSeg...)
- *   WRITE*, READ     NextSeg [XrcSeg] RaddrSeg (InlineSeg | DataSeg...)
- *   CMP_SWAP, FETCH_ADD  NextSeg [XrcSeg] RaddrSeg AtomicSeg DataSeg
- *   ATOMIC_WRITE     NextSeg [XrcSeg] RaddrSeg (InlineSeg | DataSeg), 8 bytes
- *   EXT_*            NextSeg [XrcSeg] RaddrSeg ExtAtomicSeg DataSeg
- *   IMM64            NextSeg [XrcSeg] Imm64Seg
- *   LOCAL_INV        NextSeg, the key in imm
- *   BIND_MW          NextSeg BindSeg
- * UdSeg is present for UD only, and XrcSeg for XRC initiators only; there they are mandatory.
+ * consists of segments, each a multiple of 16 bytes: NextSeg; UdSeg (UD only) or XrcSeg (XRC
+ * initiators only, and not for operations that send nothing); then those of the operation, as
+ * PAVO_WQE_OPS lists them, in the order of enum pavo_wqe_segment, where AtomicSeg, ExtAtomicSeg,
+ * BindSeg and Imm64Seg have the same place. LOCAL_INV has the key in imm.
  * Slots are used in ring order: the n-th WQE of a QP since RESET is in slot
  * n % sq_wqe_cnt.
  */
@@ -371,8 +342,7 @@ struct pavo_srq_seg {
  * @vlan:      UD: id of the VLAN that the packet came by; 0: none
  * @smac:      0
  * @status:    enum ib_wc_status / ibv_wc_status
- * @opcode:    enum pavo_wqe_op of a send WQE; PAVO_WQE_SEND, PAVO_WQE_WRITE_IMM or
- *             PAVO_WQE_IMM64 for a receive
+ * @opcode:    enum pavo_wqe_op of a send WQE; for a receive one that is PAVO_WQE_RECEIVED
  * @sl:        0
  * @network_hdr_type: UD with GRH: PAVO_NETWORK_*
  * @reserved:  0

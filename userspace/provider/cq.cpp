@@ -49,7 +49,7 @@ bool next_cqe(Cq *cq, uint32_t &number, pavo_cqe *copy)
  */
 void note_peer(Qp *qp, const ibv_wc &wc, uint8_t op)
 {
-	if (!is_extended(op))
+	if (!has_property(op, PAVO_WQE_EXTENDED))
 		return;
 	if (wc.status == IBV_WC_SUCCESS)
 		qp->peer = PAVODV_PEER_KNOWS;

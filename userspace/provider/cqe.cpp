@@ -12,17 +12,11 @@ namespace {
 /* False if a receive queue cannot have completed that. */
 bool recv_opcode(uint8_t op, ibv_wc_opcode *opcode)
 {
-	switch (op) {
-	case PAVO_WQE_SEND:
-	case PAVO_WQE_IMM64:
-		*opcode = IBV_WC_RECV;
-		return true;
-	case PAVO_WQE_WRITE_IMM:
-		*opcode = IBV_WC_RECV_RDMA_WITH_IMM;
-		return true;
-	default:
+	if (!has_property(op, PAVO_WQE_RECEIVED))
 		return false;
-	}
+	*opcode = op == PAVO_WQE_WRITE_IMM ? IBV_WC_RECV_RDMA_WITH_IMM :
+					     IBV_WC_RECV;
+	return true;
 }
 
 unsigned int wc_flags(uint8_t flags)

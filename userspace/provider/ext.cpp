@@ -20,12 +20,14 @@ Qp *to_qp_of(ibv_qp_ex *qp)
 }
 
 /* Leaves a queue pair of another device alone: the call has no result to say so. */
-void begin(ibv_qp_ex *qp, ibv_wr_opcode opcode, const Extension &extension,
+template <class Segment>
+void begin(ibv_qp_ex *qp, pavo_wqe_op op, const Segment &segment,
 	   uint32_t rkey = 0, uint64_t remote = 0)
 {
 	if (!is_pavo(qp->qp_base.context) || !to_qp_of(qp)->builder)
 		return;
-	ibv_send_wr *wr = to_qp_of(qp)->builder->begin(opcode, extension);
+	ibv_send_wr *wr = to_qp_of(qp)->builder->begin(own_request(op),
+						       Extension(segment));
 
 	wr->wr.atomic.rkey = rkey;
 	wr->wr.atomic.remote_addr = remote;
@@ -37,22 +39,22 @@ PAVO_PUBLIC void pavodv_wr_ext_fetch_add(ibv_qp_ex *qp, uint32_t rkey,
 					 uint64_t remote, uint64_t add,
 					 uint64_t tops)
 {
-	begin(qp, WR_EXT_FETCH_ADD,
-	      {.atomic = {.swap_add = add,
-			  .swap_add_mask = tops,
-			  .compare = 0,
-			  .compare_mask = UINT64_MAX}},
+	begin(qp, PAVO_WQE_EXT_FETCH_ADD,
+	      pavo_ext_atomic_seg{.swap_add = add,
+				  .swap_add_mask = tops,
+				  .compare = 0,
+				  .compare_mask = UINT64_MAX},
 	      rkey, remote);
 }
 
 PAVO_PUBLIC void pavodv_wr_ext_swap(ibv_qp_ex *qp, uint32_t rkey,
 				    uint64_t remote, uint64_t value)
 {
-	begin(qp, WR_EXT_SWAP,
-	      {.atomic = {.swap_add = value,
-			  .swap_add_mask = UINT64_MAX,
-			  .compare = 0,
-			  .compare_mask = UINT64_MAX}},
+	begin(qp, PAVO_WQE_EXT_SWAP,
+	      pavo_ext_atomic_seg{.swap_add = value,
+				  .swap_add_mask = UINT64_MAX,
+				  .compare = 0,
+				  .compare_mask = UINT64_MAX},
 	      rkey, remote);
 }
 
@@ -61,17 +63,17 @@ PAVO_PUBLIC void pavodv_wr_ext_cmp_swap(ibv_qp_ex *qp, uint32_t rkey,
 					uint64_t compare_mask, uint64_t swap,
 					uint64_t swap_mask)
 {
-	begin(qp, WR_EXT_CMP_SWAP,
-	      {.atomic = {.swap_add = swap,
-			  .swap_add_mask = swap_mask,
-			  .compare = compare,
-			  .compare_mask = compare_mask}},
+	begin(qp, PAVO_WQE_EXT_CMP_SWAP,
+	      pavo_ext_atomic_seg{.swap_add = swap,
+				  .swap_add_mask = swap_mask,
+				  .compare = compare,
+				  .compare_mask = compare_mask},
 	      rkey, remote);
 }
 
 PAVO_PUBLIC void pavodv_wr_imm64(ibv_qp_ex *qp, __be64 imm)
 {
-	begin(qp, WR_IMM64, {.imm64 = {.imm = imm, .reserved = 0}});
+	begin(qp, PAVO_WQE_IMM64, pavo_imm64_seg{.imm = imm, .reserved = 0});
 }
 
 PAVO_PUBLIC bool pavodv_wc_read_imm64(ibv_cq_ex *ibcq, __be64 *imm)

@@ -4,65 +4,75 @@
 
 #include <array>
 #include <cstddef>
+#include <iterator>
 
 namespace pavo {
 namespace {
 
-constexpr uint8_t rc = 1 << 0;
-constexpr uint8_t uc = 1 << 1;
-constexpr uint8_t ud = 1 << 2;
-constexpr uint8_t xrc = 1 << 3;
-constexpr uint8_t reliable = rc | xrc;
-constexpr uint8_t connected = reliable | uc;
-constexpr uint8_t all = connected | ud;
+/* The operations by enum pavo_wqe_op, without what verbs say of them. */
+constexpr Operation listed[] = {
+#define LISTED(name, number, services, segments, length, properties) \
+	{number, services, segments, length, properties, {}, 0},
+	PAVO_WQE_OPS(LISTED)
+#undef LISTED
+};
+static_assert(std::size(listed) == PAVO_WQE_OP_COUNT);
 
+/* A request of verbs: its operation, and what they say of it. */
 struct Row {
 	ibv_wr_opcode opcode;
-	Operation operation;
+	pavo_wqe_op op;
+	ibv_wc_opcode wc;
+	uint64_t flag;
 };
 
 // clang-format off
-#define ROW(wr, number, services, shape, word, inlined, wc) \
-	{IBV_WR_##wr, {PAVO_WQE_##number, services, Shape::shape, Word::word, inlined, \
-		       IBV_WC_##wc, IBV_QP_EX_WITH_##wr}}
-
-#define EXT(name, shape, wc) \
-	{WR_##name, {PAVO_WQE_##name, reliable, Shape::shape, Word::none, false, IBV_WC_##wc, 0}}
+#define VERBS(wr, op, wc) {IBV_WR_##wr, PAVO_WQE_##op, IBV_WC_##wc, IBV_QP_EX_WITH_##wr}
+#define OWN(op, wc) {own_request(PAVO_WQE_##op), PAVO_WQE_##op, IBV_WC_##wc, 0}
 
 constexpr Row rows[] = {
-	ROW(SEND,                 SEND,         all,       message, none,      true,  SEND),
-	ROW(SEND_WITH_IMM,        SEND_IMM,     all,       message, immediate, true,  SEND),
-	ROW(SEND_WITH_INV,        SEND_INV,     reliable,  message, key,       true,  SEND),
-	ROW(RDMA_WRITE,           WRITE,        connected, remote,  none,      true,  RDMA_WRITE),
-	ROW(RDMA_WRITE_WITH_IMM,  WRITE_IMM,    connected, remote,  immediate, true,  RDMA_WRITE),
-	ROW(RDMA_READ,            READ,         reliable,  remote,  none,      false, RDMA_READ),
-	ROW(ATOMIC_CMP_AND_SWP,   CMP_SWAP,     reliable,  atomic,  none,      false, COMP_SWAP),
-	ROW(ATOMIC_FETCH_AND_ADD, FETCH_ADD,    reliable,  atomic,  none,      false, FETCH_ADD),
-	ROW(ATOMIC_WRITE,         ATOMIC_WRITE, reliable,  remote,  none,      true,  ATOMIC_WRITE),
-	ROW(LOCAL_INV,            LOCAL_INV,    connected, key,     key,       false, LOCAL_INV),
-	ROW(BIND_MW,              BIND_MW,      connected, bind,    none,      false, BIND_MW),
-	EXT(EXT_FETCH_ADD, ext_atomic, FETCH_ADD),
-	EXT(EXT_SWAP,      ext_atomic, COMP_SWAP),
-	EXT(EXT_CMP_SWAP,  ext_atomic, COMP_SWAP),
-	EXT(IMM64,         imm64,      SEND),
+	VERBS(SEND,                 SEND,         SEND),
+	VERBS(SEND_WITH_IMM,        SEND_IMM,     SEND),
+	VERBS(SEND_WITH_INV,        SEND_INV,     SEND),
+	VERBS(RDMA_WRITE,           WRITE,        RDMA_WRITE),
+	VERBS(RDMA_WRITE_WITH_IMM,  WRITE_IMM,    RDMA_WRITE),
+	VERBS(RDMA_READ,            READ,         RDMA_READ),
+	VERBS(ATOMIC_CMP_AND_SWP,   CMP_SWAP,     COMP_SWAP),
+	VERBS(ATOMIC_FETCH_AND_ADD, FETCH_ADD,    FETCH_ADD),
+	VERBS(ATOMIC_WRITE,         ATOMIC_WRITE, ATOMIC_WRITE),
+	VERBS(LOCAL_INV,            LOCAL_INV,    LOCAL_INV),
+	VERBS(BIND_MW,              BIND_MW,      BIND_MW),
+	OWN(EXT_FETCH_ADD, FETCH_ADD),
+	OWN(EXT_SWAP,      COMP_SWAP),
+	OWN(EXT_CMP_SWAP,  COMP_SWAP),
+	OWN(IMM64,         SEND),
 };
 // clang-format on
 
-/* The rows by opcode of verbs; no services: the provider does not support the opcode. */
+constexpr Operation complete(const Row &row)
+{
+	Operation operation = listed[row.op];
+
+	operation.wc = row.wc;
+	operation.flag = row.flag;
+	return operation;
+}
+
+/* The operations by opcode of verbs; no services: the provider does not support the opcode. */
 constexpr auto by_opcode = [] {
-	std::array<Operation, 20> of = {};
+	std::array<Operation, own_request(PAVO_WQE_OP_COUNT)> of = {};
 
 	for (const Row &row : rows)
-		of[row.opcode] = row.operation;
+		of[row.opcode] = complete(row);
 	return of;
 }();
 
-/* The rows by enum pavo_wqe_op. */
+/* The operations that the provider supports, by enum pavo_wqe_op. */
 constexpr auto by_number = [] {
 	std::array<Operation, PAVO_WQE_OP_COUNT> of = {};
 
 	for (const Row &row : rows)
-		of[row.operation.op] = row.operation;
+		of[row.op] = complete(row);
 	return of;
 }();
 
@@ -70,13 +80,13 @@ uint8_t service_bit(ibv_qp_type type)
 {
 	switch (type) {
 	case IBV_QPT_RC:
-		return rc;
+		return PAVO_FOR_RC;
 	case IBV_QPT_UC:
-		return uc;
+		return PAVO_FOR_UC;
 	case IBV_QPT_UD:
-		return ud;
+		return PAVO_FOR_UD;
 	case IBV_QPT_XRC_SEND:
-		return xrc;
+		return PAVO_FOR_XRC;
 	default:
 		return 0;
 	}
@@ -96,9 +106,9 @@ const Operation *find_operation(ibv_qp_type service, ibv_wr_opcode opcode)
 
 bool send_ops_supported(ibv_qp_type type, uint64_t ops)
 {
-	for (const Row &row : rows)
-		if (row.operation.services & service_bit(type))
-			ops &= ~row.operation.flag;
+	for (const Operation &operation : by_number)
+		if (operation.services & service_bit(type))
+			ops &= ~operation.flag;
 	return !ops;
 }
 
@@ -110,9 +120,9 @@ bool find_send_completion(uint8_t op, ibv_wc_opcode *opcode)
 	return true;
 }
 
-bool is_extended(uint8_t op)
+bool has_property(uint8_t op, pavo_wqe_property property)
 {
-	return op >= PAVO_WQE_EXT_FETCH_ADD && op <= PAVO_WQE_IMM64;
+	return op < by_number.size() && by_number[op].properties & property;
 }
 
 } // namespace pavo

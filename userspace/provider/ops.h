@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * ops.h - the provider's table of operations: a row gives the module's
- * operation for a work request of verbs, and the opcode of its completion. The
- * module's own table is kernel/ops.h.
+ * operation for a work request of verbs, and the opcode of its completion. Services, segments
+ * and properties are those of PAVO_WQE_OPS (pavo-abi-ops.h), as in the module's own table
+ * (kernel/ops.h).
  *
  * Called by wqe.cpp, cqe.cpp and qp.cpp. Constant data, nothing else.
  */
@@ -15,41 +16,30 @@
 
 namespace pavo {
 
-/** Segments that follow NextSeg and that of the service. */
-enum class Shape : uint8_t {
-	message,
-	remote,
-	atomic,
-	key,
-	bind,
-	ext_atomic,
-	imm64
-};
-
-/* Requests that verbs have no opcode for; see pavo_dv.h. */
-constexpr auto WR_EXT_FETCH_ADD = static_cast<ibv_wr_opcode>(16);
-constexpr auto WR_EXT_SWAP = static_cast<ibv_wr_opcode>(17);
-constexpr auto WR_EXT_CMP_SWAP = static_cast<ibv_wr_opcode>(18);
-constexpr auto WR_IMM64 = static_cast<ibv_wr_opcode>(19);
-
-/** Meaning of pavo_next_seg.imm, which depends on the operation. */
-enum class Word : uint8_t { none, immediate, key };
+/**
+ * The opcode for struct ibv_send_wr of a request that verbs have none for (pavo_dv.h); behind those
+ * of verbs.
+ */
+constexpr ibv_wr_opcode own_request(uint8_t op)
+{
+	return static_cast<ibv_wr_opcode>(16 + op - PAVO_WQE_EXT_FETCH_ADD);
+}
 
 /**
  * @op:         enum pavo_wqe_op
- * @services:   bits of its services; 0: the provider does not support the request
- * @shape:      segments
- * @word:       meaning of pavo_next_seg.imm
- * @may_inline: its payload may be in the WQE
+ * @services:   enum pavo_wqe_service; 0: the provider does not support the request
+ * @segments:   enum pavo_wqe_segment
+ * @length:     fixed length of the data, bytes; 0: any length
+ * @properties: enum pavo_wqe_property
  * @wc:         opcode of its completion
  * @flag:       IBV_QP_EX_WITH_*; 0: every queue pair of the service has it
  */
 struct Operation {
 	uint8_t op;
 	uint8_t services;
-	Shape shape;
-	Word word;
-	bool may_inline;
+	uint8_t segments;
+	uint8_t length;
+	uint8_t properties;
 	ibv_wc_opcode wc;
 	uint64_t flag;
 };
@@ -63,8 +53,8 @@ bool send_ops_supported(ibv_qp_type type, uint64_t ops);
 /** Sets @opcode to that of @op's completion; false: @op is no operation. */
 bool find_send_completion(uint8_t op, ibv_wc_opcode *opcode);
 
-/** Is it one that a peer may not support? */
-bool is_extended(uint8_t op);
+/** Does it have @property (enum pavo_wqe_property)? */
+bool has_property(uint8_t op, pavo_wqe_property property);
 
 } // namespace pavo
 

@@ -35,14 +35,19 @@ public:
 		return segment;
 	}
 
+	bool put(const void *segment, uint32_t size)
+	{
+		std::byte *room = take(size);
+
+		if (room)
+			memcpy(room, segment, size);
+		return room != nullptr;
+	}
+
 	template <class Segment> bool put(const Segment &segment)
 	{
 		static_assert(sizeof(Segment) % PAVO_WQE_UNIT == 0);
-		std::byte *room = take(sizeof(Segment));
-
-		if (room)
-			memcpy(room, &segment, sizeof(Segment));
-		return room != nullptr;
+		return put(&segment, sizeof(Segment));
 	}
 
 	uint32_t used() const { return used_; }
@@ -107,7 +112,7 @@ int put_payload(Slot &slot, const ibv_send_wr &wr, const Operation &op,
 {
 	if (!(wr.send_flags & IBV_SEND_INLINE))
 		return put_data(slot, wr.sg_list, wr.num_sge);
-	if (!op.may_inline || length > limits.max_inline)
+	if (!(op.segments & PAVO_SEG_INLINE) || length > limits.max_inline)
 		return EINVAL;
 	if (!length)
 		return 0;
@@ -142,7 +147,7 @@ int put_remote(Slot &slot, const ibv_send_wr &wr, const Operation &op,
 
 	if (length > max_message)
 		return EINVAL;
-	if (op.op == PAVO_WQE_ATOMIC_WRITE && length != sizeof(uint64_t))
+	if (op.length && length != op.length)
 		return EINVAL;
 
 	pavo_raddr_seg remote = {
@@ -176,27 +181,25 @@ int put_atomic(Slot &slot, const ibv_send_wr &wr, bool compare)
 	return put_data(slot, wr.sg_list, wr.num_sge);
 }
 
-int put_ext_atomic(Slot &slot, const ibv_send_wr &wr,
-		   const Extension *extension)
+/* A request that verbs have no opcode for. */
+int put_extended(Slot &slot, const ibv_send_wr &wr, const Operation &op,
+		 const Extension *extension)
 {
 	pavo_raddr_seg remote = {
 		.va = wr.wr.atomic.remote_addr,
 		.rkey = wr.wr.atomic.rkey,
-		.length = sizeof(uint64_t),
+		.length = op.length,
 	};
 
 	if (!extension || wr.send_flags & IBV_SEND_INLINE)
 		return EINVAL;
-	if (!slot.put(remote) || !slot.put(extension->atomic))
+	if (op.segments & PAVO_SEG_RADDR && !slot.put(remote))
 		return EINVAL;
+	if (!slot.put(extension->bytes(), extension->size()))
+		return EINVAL;
+	if (!(op.segments & PAVO_SEG_DATA))
+		return wr.num_sge ? EINVAL : 0;
 	return put_data(slot, wr.sg_list, wr.num_sge);
-}
-
-int put_imm64(Slot &slot, const ibv_send_wr &wr, const Extension *extension)
-{
-	if (!extension || wr.num_sge || wr.send_flags & IBV_SEND_INLINE)
-		return EINVAL;
-	return slot.put(extension->imm64) ? 0 : EINVAL;
 }
 
 int put_bind(Slot &slot, const ibv_send_wr &wr)
@@ -220,17 +223,11 @@ int put_bind(Slot &slot, const ibv_send_wr &wr)
 }
 
 /* The word of the NextSeg that carries immediate data or a key. */
-uint32_t immediate_word(const ibv_send_wr &wr, Word word)
+uint32_t immediate_word(const ibv_send_wr &wr, const Operation &op)
 {
-	switch (word) {
-	case Word::immediate:
+	if (op.properties & PAVO_WQE_HAS_IMM)
 		return wr.imm_data;
-	case Word::key:
-		return wr.invalidate_rkey;
-	case Word::none:
-		return 0;
-	}
-	return 0;
+	return op.properties & PAVO_WQE_HAS_KEY ? wr.invalidate_rkey : 0;
 }
 
 /* The XrcSeg: the shared receive queue from which a message takes its receive. */
@@ -239,8 +236,9 @@ int put_xrc(Slot &slot, const ibv_send_wr &wr, const Operation &op,
 {
 	pavo_xrc_seg xrc = {};
 
-	if (limits.service != IBV_QPT_XRC_SEND || op.shape == Shape::key ||
-	    op.shape == Shape::bind)
+	/* An operation without other segments sends nothing. */
+	if (limits.service != IBV_QPT_XRC_SEND ||
+	    !(op.segments & ~PAVO_SEG_BIND))
 		return 0;
 	xrc.srqn = wr.qp_type.xrc.remote_srqn;
 	if (xrc.srqn > 0xffffff || !slot.put(xrc))
@@ -252,23 +250,17 @@ int put_body(Slot &slot, const ibv_send_wr &wr, const Operation &op,
 	     const WqeLimits &limits, const pavo_ud_seg *av,
 	     const Extension *extension)
 {
-	switch (op.shape) {
-	case Shape::message:
+	if (op.segments == PAVO_SEG_PAYLOAD)
 		return put_message(slot, wr, op, limits, av);
-	case Shape::remote:
-		return put_remote(slot, wr, op, limits);
-	case Shape::atomic:
-		return put_atomic(slot, wr, op.op == PAVO_WQE_CMP_SWAP);
-	case Shape::bind:
+	if (op.properties & PAVO_WQE_EXTENDED)
+		return put_extended(slot, wr, op, extension);
+	if (op.segments & PAVO_SEG_BIND)
 		return put_bind(slot, wr);
-	case Shape::ext_atomic:
-		return put_ext_atomic(slot, wr, extension);
-	case Shape::imm64:
-		return put_imm64(slot, wr, extension);
-	case Shape::key:
-		return 0;
-	}
-	return EINVAL;
+	if (op.segments & PAVO_SEG_ATOMIC)
+		return put_atomic(slot, wr, op.op == PAVO_WQE_CMP_SWAP);
+	if (op.segments & PAVO_SEG_RADDR)
+		return put_remote(slot, wr, op, limits);
+	return 0;
 }
 
 } // namespace
@@ -296,7 +288,7 @@ int build_send_wqe(std::byte *start, const ibv_send_wr &wr,
 		.next = 0,
 		.size = 0,
 		.flags = flags,
-		.imm = immediate_word(wr, op->word),
+		.imm = immediate_word(wr, *op),
 	};
 
 	if (!slot.put(next))

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <infiniband/verbs.h>
 #include <rdma/pavo-abi.h>
 
@@ -31,17 +32,30 @@ struct WqeName {
 	uint32_t units; /* size in PAVO_WQE_UNIT */
 };
 
-/** Operands of a request that verbs have no opcode for. */
-union Extension {
-	pavo_ext_atomic_seg atomic;
-	pavo_imm64_seg imm64;
+/** The segment, between RaddrSeg and DataSegs, of a request that verbs have no opcode for. */
+class Extension {
+public:
+	template <class Segment>
+	explicit Extension(const Segment &segment) : size_(sizeof(Segment))
+	{
+		static_assert(sizeof(Segment) <= sizeof(bytes_));
+		static_assert(sizeof(Segment) % PAVO_WQE_UNIT == 0);
+		memcpy(bytes_, &segment, sizeof(Segment));
+	}
+
+	const std::byte *bytes() const { return bytes_; }
+	uint32_t size() const { return size_; }
+
+private:
+	std::byte bytes_[2 * PAVO_WQE_UNIT];
+	uint32_t size_;
 };
 
 /**
  * Writes the send WQE of @wr into @slot, not linked to any other.
  * @av: address vector of a datagram, without the fields the request brings;
  *      null if the service has none
- * @extension: operands of a request that verbs have no opcode for; else null
+ * @extension: segment of a request that verbs have no opcode for; else null
  * @flags: PAVO_WQE_SIGNALED if every request of the queue is signalled
  * Returns 0 or a positive errno; then the slot's content does not matter.
  */

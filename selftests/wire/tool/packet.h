@@ -5,37 +5,25 @@
  * opcodes of pavo's own).
  *
  * Owns: struct Packet and the names of its fields, which are also the names that
- * scripts use. Used by: the script machine (to build and to compare) and the
- * self-test. Pure.
+ * scripts use. Opcodes and extension headers are those of kernel/wire/packets.h. Used by: the
+ * script machine (to build and to compare) and the self-test. Pure.
  */
 #pragma once
 
 #include <string_view>
 
 #include "bytes.h"
+#include "wire/packets.h"
 
 namespace pw {
 
-/* Extension headers and payload an opcode has, in the order of the wire. */
-enum Header : unsigned {
-	hdr_bth = 0,
-	hdr_deth = 1 << 0,
-	hdr_reth = 1 << 1,
-	hdr_atomic = 1 << 2,
-	hdr_aeth = 1 << 3,
-	hdr_atomic_ack = 1 << 4,
-	hdr_imm = 1 << 5,
-	hdr_ieth = 1 << 6,
-	hdr_payload = 1 << 7,
-	hdr_xrc = 1 << 8,
-	hdr_ext_atomic = 1 << 9,
-	hdr_ext_ack = 1 << 10,
-};
+/* In the place of an enum pavo_op_flag: a field that every packet has. */
+constexpr unsigned in_bth = 0;
 
 struct Opcode {
 	uint8_t code;
 	std::string_view name;
-	unsigned headers;
+	unsigned headers; /* enum pavo_op_flag */
 	bool response;
 };
 
@@ -53,16 +41,13 @@ struct Packet {
 	uint64_t se = 0, migreq = 0, pad = 0, tver = 0, pkey = 0xffff;
 	uint64_t fecn = 0, becn = 0, resv6 = 0, qpn = 0;
 	uint64_t ackreq = 0, resv7 = 0, psn = 0;
-	/* XRCETH */
-	uint64_t srqn = 0;
-	/* DETH */
-	uint64_t qkey = 0, sqpn = 0;
-	/* RETH and AtomicETH (va, rkey); dlen only RETH; swap, cmp only AtomicETH */
-	uint64_t va = 0, rkey = 0, dlen = 0, swap = 0, cmp = 0;
-	/* AETH, AtomicAckETH, ImmDt, IETH */
+	/* Fields of extension headers, by the names of kernel/wire/packets.h */
+	uint64_t srqn = 0, qkey = 0, sqpn = 0;
+	uint64_t va = 0, rkey = 0, dlen = 0;
+	uint64_t aop = 0, id = 0, swap = 0, mask = 0, cmp = 0, cmask = 0;
 	uint64_t syn = 0, msn = 0, orig = 0, imm = 0, inv = 0;
-	/* Extended atomic requests, which have va, rkey, swap and cmp, too; id, their answers */
-	uint64_t resv28 = 0, aop = 0, id = 0, mask = 0, cmask = 0;
+	/* The reserved bits above aop */
+	uint64_t resv28 = 0;
 
 	Bytes payload; /* without pad */
 };
@@ -70,7 +55,7 @@ struct Packet {
 struct Field {
 	std::string_view name;
 	unsigned bits;
-	unsigned header; /* one that has it, or hdr_bth: every packet */
+	unsigned header; /* those that have it, or in_bth: every packet */
 	uint64_t Packet::*member;
 };
 

@@ -129,7 +129,7 @@ PacketSpec Machine::packet_spec(const Statement &s, bool inbound)
 			    psn_mask;
 		spec.fields.push_back({field, v});
 	}
-	if (spec.opcode->headers & hdr_aeth)
+	if (spec.opcode->headers & PAVO_OPF_AETH)
 		if (auto syn = syndrome(s, without_service(spec.name)))
 			spec.fields.push_back({field_by_name("syn"), *syn});
 	if (const std::string *text = s.find("data")) {
@@ -257,7 +257,7 @@ std::string Machine::difference(const PacketSpec &spec, const Packet &packet,
 			return std::string(field->name) + " is " + hex(got) +
 			       ", not " + hex(value);
 	}
-	if (spec.opcode->headers & hdr_aeth && !spec.is("NAK") &&
+	if (spec.opcode->headers & PAVO_OPF_AETH && !spec.is("NAK") &&
 	    !spec.is("RNR") && (packet.syn & aeth_kind_mask) != aeth_ack)
 		return "its syndrome is " + hex(packet.syn);
 	if (complete) {
@@ -272,8 +272,8 @@ std::string Machine::difference(const PacketSpec &spec, const Packet &packet,
 				       hex(packet.*field->member) + ", not " +
 				       hex(usual.*field->member);
 		}
-		if (spec.opcode->headers & hdr_deth && !spec.mentions("sqpn") &&
-		    packet.sqpn != dut_->qpn())
+		if (spec.opcode->headers & PAVO_OPF_DETH &&
+		    !spec.mentions("sqpn") && packet.sqpn != dut_->qpn())
 			return "sqpn is " + hex(packet.sqpn) + ", not the QP's";
 	}
 	if (!spec.has_data && (!complete || spec.ignored.contains("data")))
@@ -395,7 +395,7 @@ std::vector<Statement> Machine::segment(const Statement &s,
 				 where.substr(0, plus) + "+" +
 					 std::to_string(offset + i * mtu) +
 					 ":" + std::to_string(size)});
-		if (op->headers & hdr_reth)
+		if (op->headers & PAVO_OPF_RETH)
 			p.args.push_back({"dlen", std::to_string(length)});
 		for (const auto &[key, text] : s.args) {
 			const Field *field =

@@ -151,7 +151,7 @@ void golden_write()
 	p.rkey = 0x99aabbcc;
 	p.dlen = 5;
 	p.payload = {1, 2, 3, 4, 5};
-	REQUIRE(encode(p, hdr_reth | hdr_payload) ==
+	REQUIRE(encode(p, PAVO_OPF_RETH | PAVO_OPF_PAYLOAD) ==
 		from_hex("0a f0 ffff 00 123456 80 abcdef 1122334455667788"
 			 "99aabbcc 00000005 0102030405 000000"));
 }
@@ -167,7 +167,7 @@ void golden_atomic_and_ack()
 	p.rkey = 4;
 	p.swap = 5;
 	p.cmp = 6;
-	REQUIRE(encode(p, hdr_atomic) ==
+	REQUIRE(encode(p, PAVO_OPF_ATOMICETH) ==
 		from_hex(
 			"13 00 ffff 00 000001 00 000002 0000000000000003 00000004"
 			"0000000000000005 0000000000000006"));
@@ -175,7 +175,7 @@ void golden_atomic_and_ack()
 	p.syn = 0x1f;
 	p.msn = 7;
 	p.orig = 8;
-	REQUIRE(encode(p, hdr_aeth | hdr_atomic_ack) ==
+	REQUIRE(encode(p, PAVO_OPF_AETH | PAVO_OPF_ATOMICACK) ==
 		from_hex("12 00 ffff 00 000001 00 000002 1f 000007"
 			 "0000000000000008"));
 }
@@ -196,7 +196,7 @@ void golden_extended()
 	p.mask = 0x2122232425262728;
 	p.cmp = 0x3132333435363738;
 	p.cmask = 0x4142434445464748;
-	REQUIRE(encode(p, hdr_ext_atomic) ==
+	REQUIRE(encode(p, PAVO_OPF_EXTATOMICETH) ==
 		from_hex("e0 00 ffff 00 000001 00 000002 abcdef12 11223344"
 			 "55667788 0102030405060708 1112131415161718"
 			 "2122232425262728 3132333435363738"
@@ -205,7 +205,7 @@ void golden_extended()
 	p.syn = 0x1f;
 	p.msn = 7;
 	p.orig = 0x5152535455565758;
-	REQUIRE(encode(p, hdr_aeth | hdr_ext_ack) ==
+	REQUIRE(encode(p, PAVO_OPF_AETH | PAVO_OPF_EXTATOMICACK) ==
 		from_hex("e1 00 ffff 00 000001 00 000002 1f 000007"
 			 "11223344 5152535455565758"));
 	REQUIRE(opcode_by_name("IMM64")->code == 0xe2);
@@ -236,9 +236,10 @@ void round_trip()
 					n >> 7 & ((1ull << field.bits) - 1);
 		}
 		p.opcode = code;
-		p.payload = op->headers & hdr_payload ? stream("x", 0, 21) :
-							Bytes();
-		p.pad = op->headers & hdr_payload ? 3 : 0;
+		p.payload = op->headers & PAVO_OPF_PAYLOAD ?
+				    stream("x", 0, 21) :
+				    Bytes();
+		p.pad = op->headers & PAVO_OPF_PAYLOAD ? 3 : 0;
 
 		const Bytes bytes = encode(p, op->headers);
 		const Packet q = decode(bytes);
@@ -259,25 +260,25 @@ void decode_refuses()
 
 	p.opcode = opcode_by_name("ACK")->code;
 
-	Bytes surplus = encode(p, hdr_aeth);
+	Bytes surplus = encode(p, PAVO_OPF_AETH);
 
 	surplus.resize(surplus.size() + 4);
 	REQUIRE(is_malformed([&] { decode(surplus); }));
 	p.opcode = opcode_by_name("SEND_ONLY")->code;
 	p.payload = {1};
 	p.pad = 2;
-	REQUIRE(is_malformed([&] { decode(encode(p, hdr_payload)); }));
+	REQUIRE(is_malformed([&] { decode(encode(p, PAVO_OPF_PAYLOAD)); }));
 	p.pad = 3;
 
-	Bytes bytes = encode(p, hdr_payload);
+	Bytes bytes = encode(p, PAVO_OPF_PAYLOAD);
 
 	decode(bytes);
 	bytes.back() = 1;
 	REQUIRE(is_malformed([&] { decode(bytes); }));
 	p.opcode = 0x15;
-	REQUIRE(is_malformed([&] { decode(encode(p, hdr_payload)); }));
+	REQUIRE(is_malformed([&] { decode(encode(p, PAVO_OPF_PAYLOAD)); }));
 	p.opcode = opcode_by_name("UD_SEND_ONLY")->code;
-	bytes = encode(p, hdr_deth | hdr_payload);
+	bytes = encode(p, PAVO_OPF_DETH | PAVO_OPF_PAYLOAD);
 	decode(bytes);
 	bytes[16] = 1;
 	REQUIRE(is_malformed([&] { decode(bytes); }));

@@ -251,16 +251,16 @@ void Wire::note_rights(const Built &built)
 
 	/* By any number: no harm is done by one that nothing has. */
 	windows_.allow();
-	const unsigned memory = pw::hdr_reth | pw::hdr_atomic |
-				pw::hdr_ext_atomic;
+	const unsigned memory = PAVO_OPF_RETH | PAVO_OPF_ATOMICETH |
+				PAVO_OPF_EXTATOMICETH;
 
 	if (!opcode || !(opcode->headers & memory) || !target)
 		return;
 
-	const bool ext = opcode->headers & pw::hdr_ext_atomic;
+	const bool ext = opcode->headers & PAVO_OPF_EXTATOMICETH;
 
-	const size_t at =
-		12 + (opcode->headers & pw::hdr_xrc ? 4 : 0) + (ext ? 8 : 0);
+	const size_t at = 12 + (opcode->headers & PAVO_OPF_XRCETH ? 4 : 0) +
+			  (ext ? 8 : 0);
 
 	if (in.size() < at + 16)
 		return;
@@ -270,7 +270,7 @@ void Wire::note_rights(const Built &built)
 	const uint64_t va = pw::take(in, 8, "va");
 	const uint64_t key = ext ? early_key : pw::take(in, 4, "rkey");
 	const uint64_t length =
-		opcode->headers & pw::hdr_reth ? pw::take(in, 4, "dlen") : 8;
+		opcode->headers & PAVO_OPF_RETH ? pw::take(in, 4, "dlen") : 8;
 
 	world_.regions().allow_remote(static_cast<uint32_t>(key), va, length,
 				      target->name, target->is_xrc());
