@@ -17,6 +17,11 @@ arguments=(--seconds "$seconds" --corpus "$here/corpus" --late "$here/corpus/lat
 	mkdir -p "$CALLFUZZ_KEEP"
 	arguments+=(--corpus "$(readlink -f "$CALLFUZZ_KEEP")")
 }
+# Each page of vmalloc() of a native guest is a mapping of one process here.
+maps=$(</proc/sys/vm/max_map_count)
+if [ "$seconds" -gt 300 ] && [[ ${PAVO_KERNEL:-} == native* ]] && [ "$maps" -lt 1048576 ]; then
+	echo "# fork may fail in the guest: sysctl vm.max_map_count=1048576 (now $maps)"
+fi
 # A third of what the corpus alone reaches: below that KCOV does not work.
 is_slow && arguments+=(--least 1000)
 rm -rf "$logs"
