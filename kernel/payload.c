@@ -7,7 +7,7 @@
  */
 #include <linux/module.h>
 #include "memory/memory.h"
-#include "net/net.h"
+#include "net/xmit.h"
 #include "payload.h"
 
 bool pavo_copy_reads = true;
@@ -31,17 +31,37 @@ int pavo_payload_take(const struct pavo_region *region, u64 va,
 	return 0;
 }
 
-bool pavo_payload_attach(const struct pavo_region *region, u64 va,
-			 struct sk_buff *skb, unsigned int len)
+enum pavo_status pavo_payload_attach(struct pavo_xmit *x,
+				     const struct pavo_region *region, u32 lkey,
+				     u64 va, unsigned int len)
 {
+	enum pavo_status status;
 	struct pavo_span from;
 
 	if (region->copied)
-		return false;
-	for (; len; va += from.len, len -= from.len) {
+		return pavo_xmit_full();
+	status = pavo_xmit_name(x, lkey, region->token,
+				region->access & PAVO_ACCESS_DIRECT);
+	for (; len && !status; va += from.len, len -= from.len) {
 		from = pavo_region_span(region, va, len);
-		if (!pavo_tx_add_page(skb, from.page, from.offset, from.len))
-			return false;
+		status = pavo_xmit_attach(x, from.page, from.offset, from.len);
 	}
-	return true;
+	return status;
+}
+
+enum pavo_status pavo_payload_copy(struct pavo_xmit *x,
+				   const struct pavo_region *region, u64 va,
+				   unsigned int len)
+{
+	unsigned int n;
+	void *to;
+
+	for (; len; va += n, len -= n) {
+		n = min_t(unsigned int, len, PAGE_SIZE);
+		to = pavo_xmit_put(x, n);
+		if (unlikely(!to))
+			return pavo_xmit_full();
+		pavo_region_read(region, va, to, n);
+	}
+	return PAVO_ST_OK;
 }

@@ -7,7 +7,7 @@
  * To the network stack such a packet is a UDP tunnel with a protocol of its own inside, which the
  * device is to segment. Devices in software (veth) pass it on unchanged, so two adapters of one
  * machine never compute an ICRC, as TCP does with its checksum. For any other device the stack
- * calls segment_gso(). qp/pair.c makes sure that only peers which support it get such a packet.
+ * calls segment_gso(). pair.c makes sure that only peers which support it get such a packet.
  *
  * Tunnels, tc and BPF can set the same fields in any packet. So the fields are a hint only: the
  * ICRC counts as deferred if the packet's metadata is authentic (auth.c).
@@ -27,7 +27,7 @@ module_param_named(deferred_icrc, pavo_deferred_icrc, bool, 0644);
 MODULE_PARM_DESC(deferred_icrc,
 		 "defer the ICRC of packets to adapters of this machine (Y)");
 
-static bool (*leaves)(const struct pavo_meta *meta, u32 psn);
+static const struct pavo_net_calls *calls;
 
 /* For debugfs: skbs of several packets that were made, skbs segmented, packets that GRO merged. */
 static atomic_long_t super_packets = ATOMIC_LONG_INIT(0);
@@ -338,6 +338,24 @@ static int parse_deferred(struct segmentation *seg)
 }
 
 /*
+ * Note that a packet, whose first PSN is @psn, loses its metadata. False: its attached memory must
+ * not be read any more.
+ */
+static bool leaves_machine(const struct pavo_meta *meta, u32 psn)
+{
+	struct pavo_pair *pair;
+
+	if (!meta->port)
+		return true;
+	pair = calls->pair(meta->port, meta->qpn);
+	if (pair)
+		pavo_pair_sent_plain(pair);
+	return !(meta->flags & PAVO_META_ATTACHED) ||
+	       calls->may_read(meta->port, meta->qpn, psn, meta->lkey,
+			       meta->token);
+}
+
+/*
  * Segment a packet with deferred ICRC into packets that have one. The stack calls this for devices
  * that do not segment it themselves. skb->data and all header offsets are at the BTH.
  */
@@ -355,7 +373,7 @@ static struct sk_buff *segment_gso(struct sk_buff *skb,
 	err = parse_deferred(&seg);
 	if (err)
 		return ERR_PTR(err);
-	if (!leaves(&seg.meta, seg.pkt.psn))
+	if (!leaves_machine(&seg.meta, seg.pkt.psn))
 		return ERR_PTR(-ESTALE);
 	atomic_long_inc(&deferred_segmented);
 	n = seg.meta.packets ?: seg.pkt.npkts;
@@ -381,10 +399,9 @@ static struct packet_offload deferred_offload = {
 	.callbacks.gso_segment = segment_gso,
 };
 
-void pavo_deferred_init(bool (*when_leaving)(const struct pavo_meta *meta,
-					     u32 psn))
+void pavo_deferred_init(const struct pavo_net_calls *net_calls)
 {
-	leaves = when_leaving;
+	calls = net_calls;
 	dev_add_offload(&deferred_offload);
 }
 

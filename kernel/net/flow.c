@@ -242,7 +242,7 @@ static bool has_local_destination(const struct pavo_flow *flow, struct net *net)
 	return ndev && pavo_port_on(ndev);
 }
 
-void pavo_flow_allow_loopback(struct pavo_flow *flow, const void *user)
+void pavo_flow_connect(struct pavo_flow *flow, const void *user)
 {
 	const struct net_device *own;
 
@@ -253,17 +253,9 @@ void pavo_flow_allow_loopback(struct pavo_flow *flow, const void *user)
 	flow->share = hash_ptr(user, ilog2(PAVO_LOOPBACK_SHARES));
 }
 
-bool pavo_flow_is_loopback(struct pavo_flow *flow)
+bool pavo_flow_loops(const struct dst_entry *dst)
 {
-	struct dst_entry *dst;
-	bool loopback;
-
-	if (likely(!flow->loopback) || !READ_ONCE(pavo_deferred_icrc))
-		return false;
-	dst = pavo_flow_route(flow);
-	loopback = dst && dst->dev->flags & IFF_LOOPBACK;
-	dst_release(dst);
-	return loopback;
+	return dst && dst->dev->flags & IFF_LOOPBACK;
 }
 
 /*
@@ -278,26 +270,17 @@ static bool needs_segmentation(const struct net_device *ndev)
 	return (READ_ONCE(ndev->features) & takes) != takes;
 }
 
-enum pavo_icrc_defer pavo_flow_icrc_defer(struct pavo_flow *flow,
-					  struct pavo_gso_backoff *backoff,
-					  bool same_host)
+enum pavo_icrc_defer pavo_flow_icrc_defer(const struct pavo_flow *flow,
+					  const struct dst_entry *dst,
+					  struct pavo_gso_backoff *backoff)
 {
-	enum pavo_icrc_defer defer = PAVO_ICRC_DEFER_NONE;
-	struct dst_entry *dst;
-
-	if (!READ_ONCE(pavo_deferred_icrc))
-		return PAVO_ICRC_DEFER_NONE;
-	if (pavo_gso_backoff_over(backoff, same_host))
-		return PAVO_ICRC_DEFER_ALL;
-	dst = pavo_flow_route(flow);
 	if (!dst)
 		return PAVO_ICRC_DEFER_NONE;
-	if (flow->loopback && dst->dev->flags & IFF_LOOPBACK)
-		defer = PAVO_ICRC_DEFER_ALL;
-	else if (needs_segmentation(dst->dev) && pavo_gso_backoff_pass(backoff))
-		defer = PAVO_ICRC_DEFER_GSO;
-	dst_release(dst);
-	return defer;
+	if (flow->loopback && pavo_flow_loops(dst))
+		return PAVO_ICRC_DEFER_ALL;
+	if (needs_segmentation(dst->dev) && pavo_gso_backoff_pass(backoff))
+		return PAVO_ICRC_DEFER_GSO;
+	return PAVO_ICRC_DEFER_NONE;
 }
 
 /* True if @ndev is a veth whose peer is the interface of an adapter of the same namespace. */
@@ -327,20 +310,18 @@ static bool may_have_pages(const struct pavo_flow *flow,
 	return flow->loopback && leads_to_adapter(ndev);
 }
 
-bool pavo_flow_attaches(struct pavo_flow *flow)
+bool pavo_flow_attaches(const struct pavo_flow *flow,
+			const struct dst_entry *dst)
 {
-	struct dst_entry *dst;
 	bool may;
 
 	if (READ_ONCE(trust_namespaces))
 		return true;
-	dst = pavo_flow_route(flow);
 	if (!dst)
 		return false;
 	rcu_read_lock();
 	may = may_have_pages(flow, dst->dev);
 	rcu_read_unlock();
-	dst_release(dst);
 	return may;
 }
 

@@ -182,7 +182,7 @@ static void deliver_slice(struct loopback *in)
 		defer_to_work(in);
 }
 
-bool pavo_loopback_deliver(const struct pavo_budget *left)
+bool pavo_net_deliver(const struct pavo_budget *left)
 {
 	struct loopback *in = this_cpu_ptr(&loopbacks);
 
@@ -200,7 +200,7 @@ bool pavo_loopback_deliver(const struct pavo_budget *left)
 	return !in->left;
 }
 
-void pavo_loopback_continue(void)
+void pavo_net_continue(void)
 {
 	unsigned int slices = OWN_SLICES;
 	struct loopback *in;

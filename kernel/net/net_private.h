@@ -9,18 +9,10 @@
 #include <linux/skbuff.h>
 #include <linux/types.h>
 #include "net.h"
+#include "net/tx.h"
+#include "net/xmit.h"
 
-struct dst_entry;
 struct page;
-
-/**
- * pavo_flow_route - find the route of a flow, and take a reference to it.
- * @flow: the flow
- *
- * Context: BH disabled.
- * Return: the route; NULL: no route, or the source address was removed.
- */
-struct dst_entry *pavo_flow_route(struct pavo_flow *flow);
 
 /**
  * pavo_net_group6 - make an interface join or leave an IPv6 group by the socket of its namespace
@@ -63,7 +55,7 @@ bool pavo_net_guarded(void);
 
 /**
  * pavo_loopback_send - queue a packet for an adapter of the same namespace; consumes it.
- * pavo_loopback_deliver() delivers it.
+ * pavo_net_deliver() delivers it.
  * @skb:   the packet. skb->data is at its UDP header, and its route leads to the loopback interface
  * @share: hash of the sending user, below PAVO_LOOPBACK_SHARES
  *
@@ -104,9 +96,6 @@ void pavo_add_frag(struct sk_buff *skb, struct page *page, unsigned int offset,
 		   unsigned int len);
 
 /* deferred_icrc.c */
-
-/* Parameter: adapters of this machine exchange packets with deferred ICRC. */
-extern bool pavo_deferred_icrc;
 
 /*
  * GSO type of a packet with deferred ICRC: a tunnel, because sockets of tunnels get it without
@@ -252,13 +241,7 @@ enum pavo_parse_status pavo_coalesced_parse(struct pavo_pkt *pkt,
 					    unsigned int from,
 					    unsigned int len);
 
-/* tx.c */
-int pavo_tx_authentic(const struct pavo_stats *stats, struct pavo_flow *flow,
-		      struct sk_buff *skb, struct pavo_meta *meta, void *to,
-		      unsigned int packets, unsigned int bytes);
-
-void pavo_deferred_init(bool (*when_leaving)(const struct pavo_meta *meta,
-					     u32 psn));
+void pavo_deferred_init(const struct pavo_net_calls *calls);
 void pavo_deferred_exit(void);
 
 /* Most bytes of pad and ICRC, rounded up. */

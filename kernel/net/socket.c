@@ -202,7 +202,7 @@ int pavo_net_init(const struct pavo_net_calls *net_calls)
 
 	calls = net_calls;
 	pavo_auth_init();
-	err = pavo_loopback_init(calls->loopback);
+	err = pavo_loopback_init(calls->local);
 	if (err)
 		return err;
 	err = pavo_icrc_init();
@@ -214,7 +214,7 @@ int pavo_net_init(const struct pavo_net_calls *net_calls)
 	err = register_pernet_subsys(&net_ops);
 	if (err)
 		goto err_pages;
-	pavo_deferred_init(calls->leaves);
+	pavo_deferred_init(calls);
 	return 0;
 
 err_pages:

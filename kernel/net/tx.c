@@ -259,7 +259,7 @@ static int send_loopback(const struct pavo_flow *flow, struct sk_buff *skb)
 	return pavo_loopback_send(skb, flow->share);
 }
 
-/* As pavo_flow_is_loopback(). All packets take the same path, so they stay in order. */
+/* All packets take the same path, so they stay in order. */
 static bool takes_loopback(const struct pavo_flow *flow,
 			   const struct sk_buff *skb)
 {
@@ -298,12 +298,11 @@ int pavo_tx_send_finished(const struct pavo_stats *stats,
 	return pass_packets(stats, flow, skb, 1, len - sizeof(struct udphdr));
 }
 
-/* Find the route of a packet and push UDP and IP headers. An error consumes it. */
+/* Push UDP and IP headers; consumes the route. An error consumes the packet. */
 static int address_packet(const struct pavo_stats *stats,
-			  struct pavo_flow *flow, struct sk_buff *skb)
+			  const struct pavo_flow *flow, struct dst_entry *dst,
+			  struct sk_buff *skb)
 {
-	struct dst_entry *dst = pavo_flow_route(flow);
-
 	if (unlikely(!dst)) {
 		pavo_stats_add(stats, tx_drop_no_route, 1);
 		kfree_skb(skb);
@@ -320,33 +319,41 @@ static int address_packet(const struct pavo_stats *stats,
 	return 0;
 }
 
-/* Append @len bytes behind the payload. NULL: no memory; @skb is consumed. */
+/* Append @len bytes behind the payload. NULL: no memory; @skb and @dst are consumed. */
 static u8 *add_packet_trailer(const struct pavo_stats *stats,
-			      struct sk_buff *skb, unsigned int len)
+			      struct dst_entry *dst, struct sk_buff *skb,
+			      unsigned int len)
 {
 	u8 *trailer = put_trailer(skb, len);
 
 	if (unlikely(!trailer)) {
 		pavo_stats_add(stats, tx_drop_no_memory, 1);
+		dst_release(dst);
 		kfree_skb(skb);
 	}
 	return trailer;
 }
 
-int pavo_tx_finish_icrc(const struct pavo_stats *stats, struct pavo_flow *flow,
-			struct sk_buff *skb, unsigned int pad)
+int pavo_tx_finish(const struct pavo_stats *stats, const struct pavo_flow *flow,
+		   struct dst_entry *dst, struct sk_buff *skb, unsigned int pad)
 {
-	u8 *trailer = add_packet_trailer(stats, skb, pad + PAVO_ICRC_LEN);
+	u8 *trailer = add_packet_trailer(stats, dst, skb, pad + PAVO_ICRC_LEN);
 	int err;
 
 	if (unlikely(!trailer))
 		return -ENOBUFS;
 	/* Clear the pad, and bytes of the ICRC that finish_icrc() writes: one store of 4 bytes. */
 	memset(trailer, 0, PAVO_ICRC_LEN);
-	err = address_packet(stats, flow, skb);
+	err = address_packet(stats, flow, dst, skb);
 	if (!err)
 		finish_icrc(skb, flow->ipv6, trailer + pad);
 	return err;
+}
+
+int pavo_tx_finish_icrc(const struct pavo_stats *stats, struct pavo_flow *flow,
+			struct sk_buff *skb, unsigned int pad)
+{
+	return pavo_tx_finish(stats, flow, pavo_flow_route(flow), skb, pad);
 }
 
 int pavo_tx_send(const struct pavo_stats *stats, struct pavo_flow *flow,
@@ -359,13 +366,14 @@ int pavo_tx_send(const struct pavo_stats *stats, struct pavo_flow *flow,
 
 /*
  * pavo_tx_authentic - add headers and authentic metadata to a packet with deferred ICRC, and send
- * it; consumes @skb. @to: space for the metadata at its end.
+ * it; consumes @skb and the route. @to: space for the metadata at its end.
  */
-int pavo_tx_authentic(const struct pavo_stats *stats, struct pavo_flow *flow,
+int pavo_tx_authentic(const struct pavo_stats *stats,
+		      const struct pavo_flow *flow, struct dst_entry *dst,
 		      struct sk_buff *skb, struct pavo_meta *meta, void *to,
 		      unsigned int packets, unsigned int bytes)
 {
-	int err = address_packet(stats, flow, skb);
+	int err = address_packet(stats, flow, dst, skb);
 
 	if (unlikely(err))
 		return err;
@@ -384,9 +392,9 @@ int pavo_tx_authentic(const struct pavo_stats *stats, struct pavo_flow *flow,
 }
 
 int pavo_tx_send_deferred(const struct pavo_stats *stats,
-			  struct pavo_flow *flow, struct sk_buff *skb,
-			  const struct pavo_pkt *pkt, unsigned int unit,
-			  struct pavo_meta *meta)
+			  const struct pavo_flow *flow, struct dst_entry *dst,
+			  struct sk_buff *skb, const struct pavo_pkt *pkt,
+			  unsigned int unit, struct pavo_meta *meta)
 {
 	unsigned int hdr_len = pavo_op_info(pkt->opcode)->hdr_len;
 	unsigned int payload = skb->len - hdr_len;
@@ -394,7 +402,7 @@ int pavo_tx_send_deferred(const struct pavo_stats *stats,
 	unsigned int offset = pkt->pad + PAVO_ICRC_LEN;
 	u8 *trailer;
 
-	trailer = add_packet_trailer(stats, skb, offset + sizeof(*meta));
+	trailer = add_packet_trailer(stats, dst, skb, offset + sizeof(*meta));
 	if (unlikely(!trailer))
 		return -ENOBUFS;
 	/* Clear pad and ICRC, and bytes of the metadata that are written later: one store. */
@@ -406,6 +414,6 @@ int pavo_tx_send_deferred(const struct pavo_stats *stats,
 	if (pkt->npkts == 1)
 		unit = payload + pkt->pad;
 	pavo_deferred_make(skb, unit, pkt->npkts);
-	return pavo_tx_authentic(stats, flow, skb, meta, trailer + offset,
+	return pavo_tx_authentic(stats, flow, dst, skb, meta, trailer + offset,
 				 pkt->npkts, bytes);
 }

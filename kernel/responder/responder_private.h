@@ -9,7 +9,7 @@
 #define PAVO_RESPONDER_PRIVATE_H
 
 #include "memory/memory.h"
-#include "net/net.h"
+#include "net/xmit.h"
 #include "payload.h"
 #include "qp/qp.h"
 #include "responder/responder.h"
@@ -17,8 +17,6 @@
 /* Packets and bytes of responses that one visit sends; each request that arrives causes a visit. */
 #define PAVO_RESPOND_PACKETS 64
 #define PAVO_RESPOND_BYTES (1024 * 1024)
-/* Payload of responses up to this is copied; beyond, pages are attached. */
-#define PAVO_RESPOND_COPYBREAK 256
 
 /**
  * struct pavo_resource - a read or atomic that was accepted, kept so that its response

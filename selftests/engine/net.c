@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * net.c - stands for the module's net/ and the network stack below it: UDP and IP headers, the
+ * net.c - stands for the module's net/ below xmit.c and the network stack: UDP and IP headers, the
  * ICRC, and the checks of the stack on arriving packets. Packets are linear; the wire has no
  * queue, so a sent packet is gone at once.
  */
@@ -12,7 +12,7 @@
 
 #include "adapter.h"
 #include "demux.h"
-#include "net/net.h"
+#include "net/tx.h"
 #include "qp/qp.h"
 #include "runtime.h"
 
@@ -124,21 +124,26 @@ bool pavo_flow_match(const struct pavo_flow *flow, const struct pavo_rx *rx)
 bool engine_gso;
 bool engine_in_a_row;
 
-void pavo_flow_allow_loopback(struct pavo_flow *flow, const void *user)
+void pavo_flow_connect(struct pavo_flow *flow, const void *user)
 {
 }
 
-bool pavo_flow_is_loopback(struct pavo_flow *flow)
+bool pavo_flow_loops(const struct dst_entry *dst)
 {
 	return false;
 }
 
-bool pavo_loopback_deliver(const struct pavo_budget *left)
+struct dst_entry *pavo_flow_route(struct pavo_flow *flow)
+{
+	return NULL;
+}
+
+bool pavo_net_deliver(const struct pavo_budget *left)
 {
 	return true;
 }
 
-void pavo_loopback_continue(void)
+void pavo_net_continue(void)
 {
 }
 
@@ -167,37 +172,35 @@ void pavo_budget_add(enum pavo_loop loop, u32 rounds)
 {
 }
 
-enum pavo_icrc_defer pavo_flow_icrc_defer(struct pavo_flow *flow,
-					  struct pavo_gso_backoff *backoff,
-					  bool same_host)
+bool pavo_deferred_icrc = true;
+
+enum pavo_icrc_defer pavo_flow_icrc_defer(const struct pavo_flow *flow,
+					  const struct dst_entry *dst,
+					  struct pavo_gso_backoff *backoff)
 {
 	return engine_gso ? PAVO_ICRC_DEFER_ALL : PAVO_ICRC_DEFER_NONE;
 }
 
-bool pavo_flow_attaches(struct pavo_flow *flow)
+bool pavo_flow_attaches(const struct pavo_flow *flow,
+			const struct dst_entry *dst)
 {
 	return true;
 }
 
 /* The peer is a script, not a queue pair of this host. */
-void pavo_pair_enter(struct pavo_qp *qp)
+void pavo_pair_enter(struct pavo_pair *pair, bool sent)
 {
 }
 
-void pavo_pair_leave(struct pavo_qp *qp)
+void pavo_pair_leave(struct pavo_pair *pair)
 {
 }
 
-void pavo_pair_sent_plain(struct pavo_qp *qp)
+void pavo_pair_sent_plain(struct pavo_pair *pair)
 {
 }
 
-bool pavo_pair_accepts(const struct pavo_qp *qp, const struct pavo_rx *rx)
-{
-	return true;
-}
-
-bool pavo_may_read_attached(const struct pavo_meta *meta, u32 psn)
+bool pavo_pair_accepts(const struct pavo_pair *pair, const struct pavo_rx *rx)
 {
 	return true;
 }
@@ -210,7 +213,7 @@ struct pavo_port *pavo_port_numbered(u32 number)
 /* ------------------------------------------------------------- sending */
 
 static struct sk_buff *alloc_with(const struct pavo_stats *stats,
-				  struct pavo_flow *flow, const u8 *hdr,
+				  const struct pavo_flow *flow, const u8 *hdr,
 				  unsigned int hdr_len)
 {
 	struct sk_buff *skb =
@@ -298,8 +301,8 @@ static void push_ip6(struct sk_buff *skb, const struct pavo_flow *flow)
 	ip->daddr = flow->daddr;
 }
 
-int pavo_tx_finish_icrc(const struct pavo_stats *stats, struct pavo_flow *flow,
-			struct sk_buff *skb, unsigned int pad)
+int pavo_tx_finish(const struct pavo_stats *stats, const struct pavo_flow *flow,
+		   struct dst_entry *dst, struct sk_buff *skb, unsigned int pad)
 {
 	unsigned int ip_len = flow->ipv6 ? sizeof(struct ipv6hdr) :
 					   sizeof(struct iphdr);
@@ -335,16 +338,19 @@ int pavo_tx_send_finished(const struct pavo_stats *stats,
 	return 0;
 }
 
-int pavo_tx_send(const struct pavo_stats *stats, struct pavo_flow *flow,
-		 struct sk_buff *skb, unsigned int pad)
+/* Finish a packet and send it. */
+static int send_packet(const struct pavo_stats *stats,
+		       const struct pavo_flow *flow, struct sk_buff *skb,
+		       unsigned int pad)
 {
-	int err = pavo_tx_finish_icrc(stats, flow, skb, pad);
+	int err = pavo_tx_finish(stats, flow, NULL, skb, pad);
 
 	return err ? err : pavo_tx_send_finished(stats, flow, skb);
 }
 
 /* Send packet @i of a GSO super-packet, segmented as for a device. */
-static int send_segment(const struct pavo_stats *stats, struct pavo_flow *flow,
+static int send_segment(const struct pavo_stats *stats,
+			const struct pavo_flow *flow,
 			const struct sk_buff *super, const struct pavo_pkt *pkt,
 			unsigned int unit, u32 i)
 {
@@ -358,13 +364,13 @@ static int send_segment(const struct pavo_stats *stats, struct pavo_flow *flow,
 	if (!skb)
 		return -ENOBUFS;
 	memcpy(skb_put(skb, len), super->data + from, len);
-	return pavo_tx_send(stats, flow, skb, last ? pkt->pad : 0);
+	return send_packet(stats, flow, skb, last ? pkt->pad : 0);
 }
 
 int pavo_tx_send_deferred(const struct pavo_stats *stats,
-			  struct pavo_flow *flow, struct sk_buff *skb,
-			  const struct pavo_pkt *pkt, unsigned int unit,
-			  struct pavo_meta *meta)
+			  const struct pavo_flow *flow, struct dst_entry *dst,
+			  struct sk_buff *skb, const struct pavo_pkt *pkt,
+			  unsigned int unit, struct pavo_meta *meta)
 {
 	int err = 0;
 	u32 i;
@@ -403,7 +409,8 @@ bool pavo_coalesced_fits(const struct pavo_coalesced *coalesced,
 	       coalesced->skb->len + len <= PAVO_COALESCED_BYTES;
 }
 
-int pavo_coalesced_send(const struct pavo_stats *stats, struct pavo_flow *flow,
+int pavo_coalesced_send(const struct pavo_stats *stats,
+			const struct pavo_flow *flow, struct dst_entry *dst,
 			struct pavo_coalesced *coalesced,
 			struct pavo_meta *meta)
 {
@@ -414,7 +421,7 @@ int pavo_coalesced_send(const struct pavo_stats *stats, struct pavo_flow *flow,
 	for (i = 0; i < coalesced->count; i++, from += coalesced->len[i - 1]) {
 		skb = alloc_with(stats, flow, from, coalesced->len[i]);
 		if (skb)
-			pavo_tx_send(stats, flow, skb, 0);
+			send_packet(stats, flow, skb, 0);
 	}
 	kfree_skb(coalesced->skb);
 	coalesced->skb = NULL;

@@ -19,6 +19,7 @@ import collections
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -142,7 +143,7 @@ def print_walk(walk, files, out):
 def follow(folder, files, show):
     """Follows the records of a folder. Return: (record, kind) -> files, returns"""
     result = {}
-    for record in sorted(folder.glob("*.calls")):
+    for record in sorted(folder.glob("logs/**/*.calls")):
         calls = list(read_calls(record))
         for kind, first, ends, at_return in (("send", SEND, HANDED_OVER, False),
                                              ("receive", RECEIVE, HANDLED, True)):
@@ -180,10 +181,9 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     if not options.again:
         build_module(folder, options.tree.resolve())
-        for record in folder.glob("*.calls"):
-            record.unlink()
-        run([options.tree / "qemu-scripts/pavo-vm", "run", "-q", "--timeout", "240", "--",
-             "bash", HERE / "guest.sh", folder],
+        shutil.rmtree(folder / "logs", ignore_errors=True)
+        run([options.tree / "qemu-scripts/pavo-vm", "run", "-q", "--timeout", "240",
+             "--logs", folder / "logs", "--", "bash", HERE / "guest.sh"],
             env={**os.environ, "PAVO_KERNEL": "native", "PAVO_KO": str(folder / "pavo.ko"),
                  "PAVO_TREE": str(TREE), "PAVO_BUILD": str(TREE / "build"),
                  "IBV_DRIVERS": str(TREE / "build/userspace/provider/libpavo")})
