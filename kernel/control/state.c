@@ -129,7 +129,7 @@ void pavo_qp_reset(struct pavo_qp *qp)
 	has_flow = qp->has_flow;
 	qp->has_flow = false;
 	unlock_sides(qp);
-	pavo_pair_leave(&qp->pair);
+	pavo_conn_leave(&qp->conn);
 
 	/* A fault that a pager thread serves continues without the queue pair. */
 	pavo_fault_detach(&qp->req.side.missing);
@@ -171,20 +171,20 @@ static int set_flow(struct pavo_qp *qp)
 	if (err)
 		return err;
 	pavo_flow_connect(&new, qp->user);
-	pavo_pair_leave(&qp->pair);
+	pavo_conn_leave(&qp->conn);
 	lock_sides(qp);
 	had_flow = qp->has_flow;
 	old = qp->flow;
 	qp->flow = new;
+	qp->conn.flow = &qp->flow;
+	qp->conn.port = qp->dev->port.number;
+	qp->conn.qpn = qp->ib.qp_num;
+	qp->conn.dqpn = qp->attr.dest_qpn;
+	qp->conn.type = qp->ib.qp_type;
+	qp->conn.peer_type = pavo_peer_type(qp);
 	qp->has_flow = true;
 	unlock_sides(qp);
-	qp->pair.flow = &qp->flow;
-	qp->pair.port = qp->dev->port.number;
-	qp->pair.qpn = qp->ib.qp_num;
-	qp->pair.dqpn = qp->attr.dest_qpn;
-	qp->pair.type = qp->ib.qp_type;
-	qp->pair.peer_type = pavo_peer_type(qp);
-	pavo_pair_enter(&qp->pair, pavo_qp_state(qp) >= IB_QPS_RTS);
+	pavo_conn_enter(&qp->conn, pavo_qp_state(qp) >= IB_QPS_RTS);
 	if (had_flow)
 		pavo_flow_destroy(&old);
 	return 0;

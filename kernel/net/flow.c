@@ -248,39 +248,14 @@ void pavo_flow_connect(struct pavo_flow *flow, const void *user)
 
 	rcu_read_lock();
 	own = rcu_dereference(flow->port->ndev);
-	flow->loopback = own && has_local_destination(flow, dev_net(own));
+	flow->local = own && has_local_destination(flow, dev_net(own));
 	rcu_read_unlock();
-	flow->share = hash_ptr(user, ilog2(PAVO_LOOPBACK_SHARES));
+	flow->share = hash_ptr(user, ilog2(PAVO_USER_SHARES));
 }
 
 bool pavo_flow_loops(const struct dst_entry *dst)
 {
 	return dst && dst->dev->flags & IFF_LOOPBACK;
-}
-
-/*
- * True if an interface needs super-packets to be segmented. If its features change at this moment,
- * at most one packet is lost.
- */
-static bool needs_segmentation(const struct net_device *ndev)
-{
-	const netdev_features_t takes = NETIF_F_GSO_UDP_TUNNEL |
-					NETIF_F_GSO_SCTP;
-
-	return (READ_ONCE(ndev->features) & takes) != takes;
-}
-
-enum pavo_icrc_defer pavo_flow_icrc_defer(const struct pavo_flow *flow,
-					  const struct dst_entry *dst,
-					  struct pavo_gso_backoff *backoff)
-{
-	if (!dst)
-		return PAVO_ICRC_DEFER_NONE;
-	if (flow->loopback && pavo_flow_loops(dst))
-		return PAVO_ICRC_DEFER_ALL;
-	if (needs_segmentation(dst->dev) && pavo_gso_backoff_pass(backoff))
-		return PAVO_ICRC_DEFER_GSO;
-	return PAVO_ICRC_DEFER_NONE;
 }
 
 /* True if @ndev is a veth whose peer is the interface of an adapter of the same namespace. */
@@ -300,14 +275,14 @@ static bool leads_to_adapter(const struct net_device *ndev)
 static bool may_have_pages(const struct pavo_flow *flow,
 			   const struct net_device *ndev)
 {
-	if (flow->loopback && ndev->flags & IFF_LOOPBACK)
+	if (flow->local && ndev->flags & IFF_LOOPBACK)
 		return true;
 	if (is_vlan_dev(ndev))
 		ndev = vlan_dev_real_dev(ndev);
 	/* Only an interface of hardware has a parent: the device on its bus. */
 	if (ndev->dev.parent)
 		return true;
-	return flow->loopback && leads_to_adapter(ndev);
+	return flow->local && leads_to_adapter(ndev);
 }
 
 bool pavo_flow_attaches(const struct pavo_flow *flow,
@@ -323,18 +298,4 @@ bool pavo_flow_attaches(const struct pavo_flow *flow,
 	may = may_have_pages(flow, dst->dev);
 	rcu_read_unlock();
 	return may;
-}
-
-bool pavo_flow_match(const struct pavo_flow *flow, const struct pavo_rx *rx)
-{
-	if (flow->ipv6 != rx->ipv6)
-		return false;
-	if (flow->ipv6) {
-		const struct ipv6hdr *ip6 = ipv6_hdr(rx->skb);
-
-		return ipv6_addr_equal(&ip6->saddr, &flow->daddr) &&
-		       ipv6_addr_equal(&ip6->daddr, &flow->saddr);
-	}
-	return ip_hdr(rx->skb)->saddr == flow->daddr.s6_addr32[3] &&
-	       ip_hdr(rx->skb)->daddr == flow->saddr.s6_addr32[3];
 }

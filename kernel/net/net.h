@@ -17,7 +17,7 @@
 #include "net/port.h"
 #include "wire/wire.h"
 
-struct pavo_pair;
+struct pavo_conn;
 struct pavo_stats;
 struct seq_file;
 
@@ -39,9 +39,9 @@ struct seq_file;
  * @daddr: destination address, likewise
  * @cache: routes, per CPU
  * @cached: @cache is in use
- * @loopback: the destination is an adapter of the same namespace. Packets are looped back to it
- *          without an ICRC, unless a routing rule sends them out
- * @share: hash of the user that sends, below PAVO_LOOPBACK_SHARES
+ * @local: the destination is an adapter of the same namespace. Packets are looped back to it,
+ *         unless a routing rule sends them out
+ * @share: hash of the user that sends, below PAVO_USER_SHARES
  *
  * Constant between pavo_flow_init(), pavo_flow_connect() and pavo_flow_destroy().
  */
@@ -59,7 +59,7 @@ struct pavo_flow {
 	struct in6_addr daddr;
 	struct dst_cache cache;
 	bool cached;
-	bool loopback;
+	bool local;
 	u8 share;
 };
 
@@ -169,8 +169,8 @@ bool pavo_tx_add_page(struct sk_buff *skb, struct page *page,
 int pavo_tx_send(const struct pavo_stats *stats, struct pavo_flow *flow,
 		 struct sk_buff *skb, unsigned int pad);
 
-/** Number of bounds for the loopback packets of users, who are spread over them by hash. */
-#define PAVO_LOOPBACK_SHARES 64
+/** Number of bounds for packets of users on this machine, who are spread over them by hash. */
+#define PAVO_USER_SHARES 64
 
 /**
  * pavo_flow_connect - make a flow that of a connected queue pair: its packets may be looped back to
@@ -230,10 +230,8 @@ static inline void pavo_rx_free(struct sk_buff *skb)
 	napi_consume_skb(skb, 1);
 }
 
-/** pavo_deferred_show - print how many super-packets were made, segmented and merged. */
-void pavo_deferred_show(struct seq_file *file);
-/** pavo_gso_count_merged - count @packets packets that GRO has merged into a super-packet. */
-void pavo_gso_count_merged(u32 packets);
+/** pavo_net_show - print how many super-packets were made, segmented and merged. */
+void pavo_net_show(struct seq_file *file);
 
 /**
  * struct pavo_rx - a received packet.
@@ -292,19 +290,16 @@ u32 pavo_rx_wire_bytes(const struct pavo_rx *rx);
  */
 void pavo_rx_skip(struct pavo_rx *rx, u32 psn);
 
-/** pavo_flow_match - true if @rx comes from the flow's destination and is for its source. */
-bool pavo_flow_match(const struct pavo_flow *flow, const struct pavo_rx *rx);
-
 /**
  * pavo_rx_take - find the port of a datagram, parse it, and verify its ICRC or metadata.
  * @rx:     set if the datagram is accepted
  * @skb:    the datagram; consumed if it is dropped
- * @loopback: it came from pavo_loopback_send(), so no metadata has to be verified
+ * @local: it came from an adapter of this namespace, so no metadata has to be verified
  *
  * Context: softirq, RCU read side.
  * Return: true; false: the datagram was dropped, and a counter has the reason.
  */
-bool pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb, bool loopback);
+bool pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb, bool local);
 
 /**
  * pavo_rx_parse - parse a packet from a QP's backlog.
@@ -383,14 +378,14 @@ void pavo_net_leave(const struct pavo_port *port, const struct in6_addr *gid);
  * @receive:     called by the sockets for each datagram to the port, as
  *               &struct udp_tunnel_sock_cfg.encap_rcv
  * @local:       called for each packet that is looped back
- * @pair:        finds a queue pair by its port's number and its QPN; NULL: none. RCU read side
+ * @conn:        finds a queue pair by its port's number and its QPN; NULL: none. RCU read side
  * @may_read:    true if memory of such a queue pair that is attached to its request at @psn may
  *               still be read. RCU read side
  */
 struct pavo_net_calls {
 	int (*receive)(struct sock *sk, struct sk_buff *skb);
 	void (*local)(struct sk_buff *skb);
-	struct pavo_pair *(*pair)(u32 port, u32 qpn);
+	struct pavo_conn *(*conn)(u32 port, u32 qpn);
 	bool (*may_read)(u32 port, u32 qpn, u32 psn, u32 lkey, u32 token);
 };
 

@@ -184,13 +184,6 @@ enum pavo_parse_status pavo_parse_headers(struct pavo_pkt *pkt,
 	return status;
 }
 
-/* The place of verified metadata, to which the sender of the packet cannot write. */
-static struct pavo_meta *verified_meta(struct sk_buff *skb)
-{
-	BUILD_BUG_ON(sizeof(struct pavo_meta) > sizeof(skb->cb));
-	return (struct pavo_meta *)skb->cb;
-}
-
 /* Parse the headers of a packet; skb->data is at the UDP header. */
 static enum pavo_parse_status parse_rx(struct pavo_rx *rx)
 {
@@ -201,7 +194,7 @@ static enum pavo_parse_status parse_rx(struct pavo_rx *rx)
 	    ntohs(((struct udphdr *)skb->data)->len) != skb->len)
 		return PAVO_PARSE_SHORT;
 	if (rx->unit)
-		status = pavo_deferred_parse(&rx->pkt, &rx->meta, skb, rx->at);
+		status = pavo_rx_parse_meta(rx);
 	else
 		status = pavo_parse_headers(&rx->pkt, skb, rx->at,
 					    skb->len - rx->at);
@@ -214,30 +207,12 @@ static void set_skb(struct pavo_rx *rx, struct sk_buff *skb)
 {
 	rx->skb = skb;
 	rx->ipv6 = is_ipv6(skb);
-	rx->unit = pavo_is_deferred(skb) ? skb_shinfo(skb)->gso_size : 0;
 	rx->at = sizeof(struct udphdr);
 	rx->index = 0;
-	rx->meta.port = 0;
-	rx->meta.flags = 0;
-	rx->meta.packets = 0;
+	pavo_rx_begin_meta(rx);
 }
 
-/* True if its ICRC is right, or, where the ICRC is deferred, its metadata is authentic. */
-static bool is_genuine(struct pavo_rx *rx, bool loopback)
-{
-	if (!rx->unit)
-		return rx_icrc_ok(rx);
-	if (likely(loopback) ||
-	    (rx->ipv6 == !!(rx->meta.flags & PAVO_META_IPV6) &&
-	     pavo_auth_verify(&rx->meta, rx->skb, rx->at,
-			      skb_network_header(rx->skb)))) {
-		*verified_meta(rx->skb) = rx->meta;
-		return true;
-	}
-	return false;
-}
-
-bool pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb, bool loopback)
+bool pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb, bool local)
 {
 	enum pavo_parse_status status = PAVO_PARSE_SHORT;
 
@@ -247,18 +222,17 @@ bool pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb, bool loopback)
 	if (unlikely(!rx->port))
 		goto drop;
 
-	if (!rx->unit || !pavo_deferred_meta(&rx->meta, skb, rx->at))
+	if (!rx->unit || !pavo_rx_read_meta(rx))
 		status = parse_rx(rx);
 	if (unlikely(status != PAVO_PARSE_OK)) {
 		count_malformed(rx->port->stats, status);
 		goto drop;
 	}
-	if (unlikely(!is_genuine(rx, loopback))) {
+	if (unlikely(rx->unit ? !pavo_rx_verify_meta(rx, local) :
+				!rx_icrc_ok(rx))) {
 		pavo_stats_add(rx->port->stats, rx_drop_icrc, 1);
 		goto drop;
 	}
-	if (unlikely(rx->meta.flags & PAVO_META_MERGED))
-		pavo_gso_count_merged(rx->pkt.npkts);
 	return true;
 drop:
 	kfree_skb(skb);
@@ -303,6 +277,6 @@ void pavo_rx_parse(struct pavo_rx *rx, struct pavo_port *port,
 	rx->port = port;
 	set_skb(rx, skb);
 	if (rx->unit)
-		rx->meta = *verified_meta(skb);
+		pavo_rx_restore_meta(rx);
 	WARN_ON_ONCE(parse_rx(rx) != PAVO_PARSE_OK);
 }

@@ -27,7 +27,7 @@ extern bool pavo_deferred_icrc;
 struct dst_entry *pavo_flow_route(struct pavo_flow *flow);
 
 /**
- * pavo_flow_icrc_defer - decide which packets may have their ICRC deferred on the path to a peer
+ * pavo_icrc_may_defer - decide which packets may have their ICRC deferred on the path to a peer
  * that is not on this machine, or not known to be.
  * @flow:    the path
  * @dst:     its route; NULL: none
@@ -35,9 +35,9 @@ struct dst_entry *pavo_flow_route(struct pavo_flow *flow);
  *
  * Context: BH disabled.
  */
-enum pavo_icrc_defer pavo_flow_icrc_defer(const struct pavo_flow *flow,
-					  const struct dst_entry *dst,
-					  struct pavo_gso_backoff *backoff);
+enum pavo_icrc_defer pavo_icrc_may_defer(const struct pavo_flow *flow,
+					 const struct dst_entry *dst,
+					 struct pavo_gso_backoff *backoff);
 
 /**
  * pavo_flow_attaches - true if pages of a process may be attached to packets.

@@ -13,12 +13,12 @@
 #define COPYBREAK 256
 
 void pavo_tx_init(struct pavo_tx *tx, const struct pavo_stats *stats,
-		  struct pavo_flow *flow, struct pavo_pair *pair)
+		  struct pavo_flow *flow, struct pavo_conn *conn)
 {
 	*tx = (struct pavo_tx){
 		.stats = stats,
 		.flow = flow,
-		.pair = pair,
+		.conn = conn,
 	};
 }
 
@@ -38,7 +38,7 @@ void pavo_tx_forget(struct pavo_tx *tx)
 
 void pavo_tx_lost(struct pavo_tx *tx)
 {
-	pavo_gso_backoff_lost(&tx->backoff, pavo_pair_has_peer(tx->pair));
+	pavo_gso_backoff_lost(&tx->backoff, pavo_conn_has_peer(tx->conn));
 }
 
 static bool clone_is_queued(const struct pavo_tx *tx)
@@ -51,7 +51,7 @@ bool pavo_tx_is_queued(struct pavo_tx *tx)
 	if (!clone_is_queued(tx))
 		return false;
 	/* It is still on its way, and has no metadata. */
-	pavo_pair_sent_plain(tx->pair);
+	pavo_conn_sent_plain(tx->conn);
 	return true;
 }
 
@@ -84,14 +84,14 @@ static enum pavo_icrc_defer find_icrc_defer(struct pavo_xmit *x)
 	if (!READ_ONCE(pavo_deferred_icrc) || x->flow != tx->flow)
 		return PAVO_ICRC_DEFER_NONE;
 	if (x->retransmit) {
-		if (likely(!x->flow->loopback) ||
+		if (likely(!x->flow->local) ||
 		    !pavo_flow_loops(find_xmit_route(x)))
 			return PAVO_ICRC_DEFER_NONE;
 		return PAVO_ICRC_DEFER_ALL;
 	}
-	if (pavo_gso_backoff_over(&tx->backoff, pavo_pair_has_peer(tx->pair)))
+	if (pavo_gso_backoff_over(&tx->backoff, pavo_conn_has_peer(tx->conn)))
 		return PAVO_ICRC_DEFER_ALL;
-	return pavo_flow_icrc_defer(x->flow, find_xmit_route(x), &tx->backoff);
+	return pavo_icrc_may_defer(x->flow, find_xmit_route(x), &tx->backoff);
 }
 
 static enum pavo_icrc_defer decide_icrc(struct pavo_xmit *x)
@@ -154,8 +154,8 @@ static void begin_meta(struct pavo_xmit *x)
 {
 	x->named = false;
 	x->meta = (struct pavo_meta){
-		.port = x->tx->pair->port,
-		.qpn = x->tx->pair->qpn,
+		.port = x->tx->conn->port,
+		.qpn = x->tx->conn->qpn,
 	};
 }
 
@@ -192,8 +192,8 @@ enum pavo_status pavo_xmit_flush(struct pavo_tx *tx)
 		return PAVO_ST_OK;
 	}
 	meta = (struct pavo_meta){
-		.port = tx->pair->port,
-		.qpn = tx->pair->qpn,
+		.port = tx->conn->port,
+		.qpn = tx->conn->qpn,
 	};
 	status = status_of_net(pavo_coalesced_send(tx->stats, tx->flow,
 						   pavo_flow_route(tx->flow),
@@ -338,7 +338,7 @@ static int send_plain(struct pavo_xmit *x, unsigned int pad)
 	struct pavo_tx *tx = x->tx;
 	int err;
 
-	pavo_pair_sent_plain(tx->pair);
+	pavo_conn_sent_plain(tx->conn);
 	if (unlikely(x->retransmit))
 		return send_retransmit(x, pad);
 	err = pavo_tx_finish(tx->stats, x->flow, take_xmit_route(x), x->skb,

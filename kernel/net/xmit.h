@@ -13,7 +13,7 @@
 #include <net/dst.h>
 #include "net/gso_backoff.h"
 #include "net/net.h"
-#include "net/pair.h"
+#include "net/conn.h"
 #include "status.h"
 
 /*
@@ -76,7 +76,7 @@ enum pavo_icrc_defer {
  * struct pavo_tx - a sender: one side of a queue pair. Its owner alone accesses it.
  * @stats:      counters of the queue pair
  * @flow:       path to the peer
- * @pair:       the queue pair as one end of a pair
+ * @conn:       the queue pair as one end of a conn
  * @backoff:    losses, and packets of the peer, which decide whether ICRCs are deferred
  * @mark:       position behind its packets that are looped back
  * @coalesced:  short packets that count as sent, while the side collects more
@@ -88,7 +88,7 @@ enum pavo_icrc_defer {
 struct pavo_tx {
 	const struct pavo_stats *stats;
 	struct pavo_flow *flow;
-	struct pavo_pair *pair;
+	struct pavo_conn *conn;
 	struct pavo_gso_backoff backoff;
 	struct pavo_loopback_mark mark;
 	struct pavo_coalesced coalesced;
@@ -142,7 +142,7 @@ struct pavo_xmit {
 
 /** pavo_tx_init - initialize the sender of a queue pair's side. */
 void pavo_tx_init(struct pavo_tx *tx, const struct pavo_stats *stats,
-		  struct pavo_flow *flow, struct pavo_pair *pair);
+		  struct pavo_flow *flow, struct pavo_conn *conn);
 
 /** pavo_tx_reset - forget losses and clones; the queue pair is reset. */
 void pavo_tx_reset(struct pavo_tx *tx);
@@ -177,7 +177,7 @@ bool pavo_tx_is_queued(struct pavo_tx *tx);
  */
 static inline bool pavo_tx_elsewhere(const struct pavo_tx *tx, int *cpu)
 {
-	if (likely(!tx->flow->loopback) || !pavo_loopback_is_behind(&tx->mark))
+	if (likely(!tx->flow->local) || !pavo_loopback_is_behind(&tx->mark))
 		return false;
 	*cpu = tx->mark.cpu;
 	return true;
@@ -186,7 +186,7 @@ static inline bool pavo_tx_elsewhere(const struct pavo_tx *tx, int *cpu)
 /** pavo_tx_leave - note that the sender has sent on this CPU; before its side is unlocked. */
 static inline void pavo_tx_leave(struct pavo_tx *tx)
 {
-	if (unlikely(tx->flow->loopback))
+	if (unlikely(tx->flow->local))
 		tx->mark = pavo_loopback_mark();
 }
 

@@ -34,9 +34,9 @@ bool pavo_qp_may_read(u32 port, u32 qpn, u32 psn, u32 lkey, u32 token)
 	       pavo_key_means(qp->dev, lkey, token);
 }
 
-struct pavo_pair *pavo_qp_pair(u32 port, u32 qpn)
+struct pavo_conn *pavo_qp_conn(u32 port, u32 qpn)
 {
 	struct pavo_qp *qp = find_sender(port, qpn);
 
-	return qp ? &qp->pair : NULL;
+	return qp ? &qp->conn : NULL;
 }

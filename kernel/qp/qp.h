@@ -20,7 +20,7 @@
 #include "budget.h"
 #include "memory/key_state.h"
 #include "memory/pd.h"
-#include "net/pair.h"
+#include "net/conn.h"
 #include "net/xmit.h"
 #include "qp/requester_side.h"
 #include "qp/responder_side.h"
@@ -83,7 +83,7 @@ struct pavo_qp_attrs {
  * @attr:    attributes
  * @flow:    path to the peer, from RTR on; not of datagram QPs. Changed under both side locks
  * @has_flow: @flow is valid
- * @pair:    what net/ knows of it and its peer
+ * @conn:    what net/ knows of it and its peer
  * @req:     the requester
  * @resp:    the responder
  * @events:  bits by enum ib_event_type, which @end_work raises
@@ -109,7 +109,7 @@ struct pavo_qp {
 	struct pavo_qp_attrs attr;
 	struct pavo_flow flow;
 	bool has_flow;
-	struct pavo_pair pair;
+	struct pavo_conn conn;
 	struct pavo_requester req;
 	struct pavo_responder resp;
 	unsigned long events;
@@ -203,8 +203,8 @@ struct pavo_qp *pavo_qp_find(struct pavo_dev *dev, u32 qpn);
  */
 bool pavo_qp_may_read(u32 port, u32 qpn, u32 psn, u32 lkey, u32 token);
 
-/** pavo_qp_pair - find the pair of a queue pair likewise; NULL: none. RCU read side. */
-struct pavo_pair *pavo_qp_pair(u32 port, u32 qpn);
+/** pavo_qp_conn - find the pair of a queue pair likewise; NULL: none. RCU read side. */
+struct pavo_conn *pavo_qp_conn(u32 port, u32 qpn);
 
 /* failure.c */
 

@@ -78,7 +78,7 @@ int pavo_requester_init(struct pavo_qp *qp, struct pavo_mmap_info *info)
 	int err;
 
 	pavo_side_init(&req->side);
-	pavo_tx_init(&req->side.tx, &qp->stats, &qp->flow, &qp->pair);
+	pavo_tx_init(&req->side.tx, &qp->stats, &qp->flow, &qp->conn);
 	spin_lock_init(&req->db_lock);
 	spin_lock_init(&req->post_lock);
 	pavo_timers_init(qp);

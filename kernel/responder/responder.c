@@ -38,7 +38,7 @@ int pavo_responder_init(struct pavo_qp *qp, struct pavo_mmap_info *info)
 	int err;
 
 	pavo_side_init(&resp->side);
-	pavo_tx_init(&resp->side.tx, &qp->stats, &qp->flow, &qp->pair);
+	pavo_tx_init(&resp->side.tx, &qp->stats, &qp->flow, &qp->conn);
 	pavo_respond_init(qp);
 	resp->wqe = kzalloc(sizeof(*resp->wqe), GFP_KERNEL_ACCOUNT);
 	if (!resp->wqe)

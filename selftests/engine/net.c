@@ -110,7 +110,7 @@ void pavo_flow_destroy(struct pavo_flow *flow)
 	flow->sgid = NULL;
 }
 
-bool pavo_flow_match(const struct pavo_flow *flow, const struct pavo_rx *rx)
+static bool matches(const struct pavo_flow *flow, const struct pavo_rx *rx)
 {
 	if (flow->ipv6 != rx->ipv6)
 		return false;
@@ -174,7 +174,7 @@ void pavo_budget_add(enum pavo_loop loop, u32 rounds)
 
 bool pavo_deferred_icrc = true;
 
-enum pavo_icrc_defer pavo_flow_icrc_defer(const struct pavo_flow *flow,
+enum pavo_icrc_defer pavo_icrc_may_defer(const struct pavo_flow *flow,
 					  const struct dst_entry *dst,
 					  struct pavo_gso_backoff *backoff)
 {
@@ -188,21 +188,21 @@ bool pavo_flow_attaches(const struct pavo_flow *flow,
 }
 
 /* The peer is a script, not a queue pair of this host. */
-void pavo_pair_enter(struct pavo_pair *pair, bool sent)
+void pavo_conn_enter(struct pavo_conn *conn, bool sent)
 {
 }
 
-void pavo_pair_leave(struct pavo_pair *pair)
+void pavo_conn_leave(struct pavo_conn *conn)
 {
 }
 
-void pavo_pair_sent_plain(struct pavo_pair *pair)
+void pavo_conn_sent_plain(struct pavo_conn *conn)
 {
 }
 
-bool pavo_pair_accepts(const struct pavo_pair *pair, const struct pavo_rx *rx)
+bool pavo_conn_accepts(const struct pavo_conn *conn, const struct pavo_rx *rx)
 {
-	return true;
+	return matches(conn->flow, rx);
 }
 
 struct pavo_port *pavo_port_numbered(u32 number)
