@@ -138,20 +138,11 @@ bool pavo_rx_next(struct pavo_rx *rx)
 	return true;
 }
 
-u32 pavo_rx_packets(const struct pavo_rx *rx)
+u32 pavo_rx_unit_bytes(const struct pavo_rx *rx)
 {
-	return rx->meta.packets ?: rx->pkt.npkts;
-}
-
-u32 pavo_rx_wire_bytes(const struct pavo_rx *rx)
-{
-	u32 bytes = rx->skb->len - rx->at;
-
-	if (!rx->unit)
-		return bytes;
 	if (!rx->meta.packets)
 		return pavo_gso_bytes(&rx->pkt, rx->pkt.payload);
-	return bytes - sizeof(rx->meta) -
+	return rx->skb->len - rx->at - sizeof(rx->meta) -
 	       pavo_coalesced_trailer(rx->meta.packets) +
 	       rx->meta.packets * PAVO_ICRC_LEN;
 }

@@ -24,9 +24,6 @@
 #include "net/conn.h"
 #include "net_private.h"
 
-/* Longest time that a packet may take from its sender to its receiver. */
-#define PLAIN_LIFETIME (4 * HZ)
-
 /* Queue pairs that have a path, by the addresses and QPNs of both ends. */
 static DEFINE_HASHTABLE(connected, 14);
 static DEFINE_SPINLOCK(pairs_lock);
@@ -64,11 +61,6 @@ static struct pavo_conn *find_peer(const struct pavo_conn *conn)
 		if (!rcu_access_pointer(peer->peer) && is_peer(peer, conn))
 			return peer;
 	return NULL;
-}
-
-void pavo_conn_sent_plain(struct pavo_conn *conn)
-{
-	WRITE_ONCE(conn->plain_until, get_jiffies_64() + PLAIN_LIFETIME);
 }
 
 void pavo_conn_enter(struct pavo_conn *conn, bool sent)

@@ -5,6 +5,7 @@
 #ifndef PAVO_CONN_H
 #define PAVO_CONN_H
 
+#include <linux/jiffies.h>
 #include <linux/list.h>
 #include <linux/rcupdate.h>
 #include <linux/types.h>
@@ -51,8 +52,14 @@ static inline bool pavo_conn_has_peer(const struct pavo_conn *conn)
 	return rcu_access_pointer(conn->peer);
 }
 
+/* Longest time that a packet may take from its sender to its receiver. */
+#define PAVO_PLAIN_LIFETIME (4 * HZ)
+
 /** pavo_conn_sent_plain - record that a packet was sent without metadata. */
-void pavo_conn_sent_plain(struct pavo_conn *conn);
+static inline void pavo_conn_sent_plain(struct pavo_conn *conn)
+{
+	WRITE_ONCE(conn->plain_until, get_jiffies_64() + PAVO_PLAIN_LIFETIME);
+}
 
 /**
  * pavo_conn_accepts - false if a packet is not from the address of the peer, or is known to be from

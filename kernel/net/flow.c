@@ -211,19 +211,12 @@ static void cache_route6(struct pavo_flow *flow, struct dst_entry *dst)
 }
 #endif
 
-struct dst_entry *pavo_flow_route(struct pavo_flow *flow)
+struct dst_entry *pavo_flow_find_route(struct pavo_flow *flow)
 {
-	struct dst_entry *dst;
+	struct dst_entry *dst = find_route(flow);
 
-	if (!flow->cached)
-		return find_route(flow);
-
-	dst = dst_cache_get(&flow->cache);
-	if (likely(dst))
+	if (!dst || !flow->cached)
 		return dst;
-	dst = find_route(flow);
-	if (!dst)
-		return NULL;
 	if (flow->ipv6)
 		cache_route6(flow, dst);
 	else

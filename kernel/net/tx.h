@@ -17,6 +17,9 @@ extern bool pavo_deferred_icrc;
 
 /* flow.c */
 
+/* pavo_flow_find_route - pavo_flow_route() without the cache, in which it keeps the route. */
+struct dst_entry *pavo_flow_find_route(struct pavo_flow *flow);
+
 /**
  * pavo_flow_route - find the route of a flow, and take a reference to it.
  * @flow: the flow
@@ -24,7 +27,14 @@ extern bool pavo_deferred_icrc;
  * Context: BH disabled.
  * Return: the route; NULL: no route, or the source address was removed.
  */
-struct dst_entry *pavo_flow_route(struct pavo_flow *flow);
+static inline struct dst_entry *pavo_flow_route(struct pavo_flow *flow)
+{
+	struct dst_entry *dst = NULL;
+
+	if (likely(flow->cached))
+		dst = dst_cache_get(&flow->cache);
+	return likely(dst) ? dst : pavo_flow_find_route(flow);
+}
 
 /**
  * pavo_icrc_may_defer - decide which packets may have their ICRC deferred on the path to a peer

@@ -189,7 +189,14 @@ int pavo_qp_reserve_qpn(struct pavo_qp *qp);
 void pavo_qp_forget(struct pavo_qp *qp);
 
 /** pavo_qp_find - find a QP by its QPN; NULL: none. RCU read side. */
-struct pavo_qp *pavo_qp_find(struct pavo_dev *dev, u32 qpn);
+static inline struct pavo_qp *pavo_qp_find(struct pavo_dev *dev, u32 qpn)
+{
+	struct pavo_qp *qp = pavo_lookup_cache_find(&dev->qp_cache, qpn);
+
+	return likely(qp && qp->key_state.number == qpn) ?
+		       qp :
+		       xa_load(&dev->qps, qpn);
+}
 
 /* attached.c */
 

@@ -9,8 +9,8 @@
 #define PAVO_REQUESTER_PRIVATE_H
 
 #include "memory/memory.h"
+#include "memory/payload.h"
 #include "net/xmit.h"
-#include "payload.h"
 #include "qp/qp.h"
 #include "requester/requester.h"
 

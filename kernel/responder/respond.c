@@ -8,8 +8,14 @@
  * the rest. A response that the interface refuses stays due, and is sent after a
  * pause. Called with the side owned.
  */
+#include <linux/module.h>
 #include "responder_private.h"
 #include "pavo_trace.h"
+
+static bool copy_reads = true;
+module_param(copy_reads, bool, 0644);
+MODULE_PARM_DESC(copy_reads,
+		 "copy data of READ responses instead of attaching pages (Y)");
 
 /*
  * pavo_resource_new - take a resource for one more read or atomic.
@@ -319,14 +325,14 @@ static u32 next_bytes(const struct pavo_resource *res, struct pavo_xmit *x)
 }
 
 /*
- * Which pages of a read may be attached. By default none. With pavo_copy_reads off, pages are
+ * Which pages of a read may be attached. By default none. With copy_reads off, pages are
  * attached, but not to a retransmitted response: a packet whose page changes on its way is dropped
  * for its ICRC, and that must not happen for ever.
  */
 static enum pavo_pages read_pages(const struct pavo_resource *res)
 {
-	return res->replay || READ_ONCE(pavo_copy_reads) ? PAVO_PAGES_COPY :
-							   PAVO_PAGES_LOOSE;
+	return res->replay || READ_ONCE(copy_reads) ? PAVO_PAGES_COPY :
+						      PAVO_PAGES_LOOSE;
 }
 
 /*

@@ -133,7 +133,7 @@ bool pavo_flow_loops(const struct dst_entry *dst)
 	return false;
 }
 
-struct dst_entry *pavo_flow_route(struct pavo_flow *flow)
+struct dst_entry *pavo_flow_find_route(struct pavo_flow *flow)
 {
 	return NULL;
 }
@@ -193,10 +193,6 @@ void pavo_conn_enter(struct pavo_conn *conn, bool sent)
 }
 
 void pavo_conn_leave(struct pavo_conn *conn)
-{
-}
-
-void pavo_conn_sent_plain(struct pavo_conn *conn)
 {
 }
 
@@ -440,14 +436,9 @@ void pavo_rx_skip(struct pavo_rx *rx, u32 psn)
 {
 }
 
-u32 pavo_rx_packets(const struct pavo_rx *rx)
+u32 pavo_rx_unit_bytes(const struct pavo_rx *rx)
 {
-	return 1;
-}
-
-u32 pavo_rx_wire_bytes(const struct pavo_rx *rx)
-{
-	return rx->skb->len - sizeof(struct udphdr);
+	return 0;
 }
 
 static enum pavo_parse_status parse(struct pavo_rx *rx)
@@ -521,6 +512,8 @@ void pavo_rx_parse(struct pavo_rx *rx, struct pavo_port *port,
 	rx->ipv6 = ip_hdr(skb)->version == 6;
 	rx->meta = (struct pavo_meta){};
 	rx->unit = 0;
+	rx->at = sizeof(struct udphdr);
+	rx->index = 0;
 	parse(rx);
 }
 

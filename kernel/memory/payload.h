@@ -12,9 +12,6 @@ struct pavo_region;
 struct pavo_xmit;
 struct sk_buff;
 
-/* Parameter: copy the data of READ responses instead of attaching pages. */
-extern bool pavo_copy_reads;
-
 /**
  * pavo_payload_take - copy payload of a packet to a range of a region.
  * @region: the region
