@@ -231,7 +231,7 @@ bool pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb, bool local)
 	}
 	if (unlikely(rx->unit ? !pavo_rx_verify_meta(rx, local) :
 				!rx_icrc_ok(rx))) {
-		pavo_stats_add(rx->port->stats, rx_drop_icrc, 1);
+		pavo_stats_add(rx->port->stats, rx_icrc_encapsulated, 1);
 		goto drop;
 	}
 	return true;

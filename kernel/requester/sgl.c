@@ -209,7 +209,7 @@ static enum pavo_status copy_sges(struct pavo_qp *qp,
 		if (status)
 			return status;
 		if (unlikely(is_direct(region)))
-			pavo_stats_add(&qp->stats, direct_copied, n);
+			pavo_stats_add(&qp->dev->stats, direct_copied, n);
 		pavo_region_read(region, va, to, n);
 		pos->off += n;
 	}
