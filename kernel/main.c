@@ -455,7 +455,7 @@ static void remove_adapters(void)
 static const struct pavo_net_calls net_calls = {
 	.receive = pavo_demux_receive,
 	.local = pavo_demux_local,
-	.pair = pavo_qp_pair,
+	.conn = pavo_qp_conn,
 	.may_read = pavo_qp_may_read,
 };
 

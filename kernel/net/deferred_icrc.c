@@ -210,7 +210,8 @@ int pavo_tx_send_deferred(const struct pavo_stats *stats,
 {
 	unsigned int hdr_len = pavo_op_info(pkt->opcode)->hdr_len;
 	unsigned int payload = skb->len - hdr_len;
-	u32 bytes = pavo_gso_bytes(pkt, payload);
+	u32 bytes = pkt->npkts > 1 ? pavo_gso_bytes(pkt, payload) :
+				     skb->len + pkt->pad + PAVO_ICRC_LEN;
 	unsigned int offset = pkt->pad + PAVO_ICRC_LEN;
 	u8 *trailer;
 

@@ -5,7 +5,9 @@
 #ifndef PAVO_NET_PRIVATE_H
 #define PAVO_NET_PRIVATE_H
 
+#include <linux/hashtable.h>
 #include <linux/if_ether.h>
+#include <linux/if_vlan.h>
 #include <linux/skbuff.h>
 #include <linux/types.h>
 #include <net/dst.h>
@@ -29,6 +31,26 @@ struct page;
 int pavo_net_group6(struct net *net, const struct net_device *ndev,
 		    const struct in6_addr *group, bool join);
 
+/* The table of ports by interface (port.c). */
+#define PAVO_PORTS_BITS 6
+extern struct hlist_head pavo_ports[1 << PAVO_PORTS_BITS];
+
+/** pavo_port_lookup - pavo_port_find() for each packet. */
+static inline struct pavo_port *pavo_port_lookup(const struct net_device *ndev)
+{
+	struct pavo_port *port;
+
+	hash_for_each_possible_rcu(pavo_ports, port, node,
+				   (unsigned long)ndev) {
+		if (rcu_access_pointer(port->ndev) == ndev)
+			return port;
+	}
+	return NULL;
+}
+
+/* pavo_port_below - find the port of the interface below a VLAN, in the same namespace. */
+struct pavo_port *pavo_port_below(const struct net_device *vlan);
+
 /**
  * pavo_port_on - find the port that receives the packets of an interface.
  * @ndev: the port's interface, or a VLAN of it in the same namespace
@@ -36,7 +58,13 @@ int pavo_net_group6(struct net *net, const struct net_device *ndev,
  * Context: RCU read side.
  * Return: the port; NULL: none.
  */
-struct pavo_port *pavo_port_on(const struct net_device *ndev);
+static inline struct pavo_port *pavo_port_on(const struct net_device *ndev)
+{
+	struct pavo_port *port = pavo_port_lookup(ndev);
+
+	return likely(port) || !is_vlan_dev(ndev) ? port :
+						    pavo_port_below(ndev);
+}
 
 /**
  * pavo_port_owns - true if an interface is in the namespace of a port. Only then may it carry the

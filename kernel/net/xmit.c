@@ -28,10 +28,8 @@ void pavo_tx_reset(struct pavo_tx *tx)
 	tx->backoff = (struct pavo_gso_backoff){};
 }
 
-void pavo_tx_forget(struct pavo_tx *tx)
+void pavo_tx_free_clone(struct pavo_tx *tx)
 {
-	if (likely(!tx->retransmit))
-		return;
 	consume_skb(tx->retransmit);
 	tx->retransmit = NULL;
 }

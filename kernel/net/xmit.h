@@ -147,8 +147,15 @@ void pavo_tx_init(struct pavo_tx *tx, const struct pavo_stats *stats,
 /** pavo_tx_reset - forget losses and clones; the queue pair is reset. */
 void pavo_tx_reset(struct pavo_tx *tx);
 
+/* pavo_tx_free_clone - the part of pavo_tx_forget() that is seldom. */
+void pavo_tx_free_clone(struct pavo_tx *tx);
+
 /** pavo_tx_forget - free the clone of a retransmitted packet, if there is one. */
-void pavo_tx_forget(struct pavo_tx *tx);
+static inline void pavo_tx_forget(struct pavo_tx *tx)
+{
+	if (unlikely(tx->retransmit))
+		pavo_tx_free_clone(tx);
+}
 
 /** pavo_tx_seen - note that a packet of the peer has arrived. */
 static inline void pavo_tx_seen(struct pavo_tx *tx)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * layout.h - offsets of the fields of the transport headers (IBA 9.2, 9.3).
- * Private to wire/ (opcode.c, parse.c, build.c, icrc.c).
+ * Private to wire/ (opcode.c, parse.c, build.c).
  *
  * An offset counts from the first byte of its header.
  */
