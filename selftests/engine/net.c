@@ -133,9 +133,14 @@ bool pavo_flow_loops(const struct dst_entry *dst)
 	return false;
 }
 
+static struct dst_entry route;
+
+/* A packet looks up its route once, and passes its reference on. */
 struct dst_entry *pavo_flow_find_route(struct pavo_flow *flow)
 {
-	return NULL;
+	ENGINE_MUST(!route.references);
+	route.references++;
+	return &route;
 }
 
 bool pavo_net_deliver(const struct pavo_budget *left)
@@ -306,6 +311,7 @@ int pavo_tx_finish(const struct pavo_stats *stats, const struct pavo_flow *flow,
 	u32 value;
 	int i;
 
+	dst_release(dst);
 	memset(skb_put(skb, pad), 0, pad);
 	icrc = skb_put(skb, PAVO_ICRC_LEN);
 	push_udp(skb, flow);
@@ -372,6 +378,7 @@ int pavo_tx_send_deferred(const struct pavo_stats *stats,
 	u32 i;
 
 	ENGINE_MUST(engine_gso);
+	dst_release(dst);
 	for (i = 0; i < pkt->npkts && !err; i++)
 		err = send_segment(stats, flow, skb, pkt, unit, i);
 	kfree_skb(skb);
@@ -414,6 +421,7 @@ int pavo_coalesced_send(const struct pavo_stats *stats,
 	struct sk_buff *skb;
 	u32 i;
 
+	dst_release(dst);
 	for (i = 0; i < coalesced->count; i++, from += coalesced->len[i - 1]) {
 		skb = alloc_with(stats, flow, from, coalesced->len[i]);
 		if (skb)
@@ -618,6 +626,7 @@ void engine_receive(const void *packet, size_t size)
 	pavo_demux_receive(NULL, skb);
 	rcu_read_unlock();
 	local_bh_enable();
+	ENGINE_MUST(!route.references);
 	if (!engine_in_a_row)
 		engine_settle();
 }
