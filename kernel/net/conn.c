@@ -100,7 +100,8 @@ void pavo_conn_leave(struct pavo_conn *conn)
 }
 
 /* True if a packet comes from the flow's destination and is for its source. */
-static bool is_from_peer(const struct pavo_flow *flow, const struct pavo_rx *rx)
+static bool comes_from_peer(const struct pavo_flow *flow,
+			    const struct pavo_rx *rx)
 {
 	if (flow->ipv6 != rx->ipv6)
 		return false;
@@ -118,7 +119,7 @@ bool pavo_conn_accepts(const struct pavo_conn *conn, const struct pavo_rx *rx)
 {
 	const struct pavo_conn *peer = rcu_dereference(conn->peer);
 
-	if (unlikely(!is_from_peer(conn->flow, rx)))
+	if (unlikely(!comes_from_peer(conn->flow, rx)))
 		return false;
 	if (rx->meta.port)
 		return peer && peer->qpn == rx->meta.qpn &&

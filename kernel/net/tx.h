@@ -105,9 +105,7 @@ int pavo_coalesced_send(const struct pavo_stats *stats,
 
 /* tx.c: all consume the reference to the route @dst; NULL: there is none */
 
-/**
- * pavo_tx_finish - pavo_tx_finish_icrc() with a route.
- */
+/* pavo_tx_finish - pavo_tx_finish_icrc() with a route. */
 int pavo_tx_finish(const struct pavo_stats *stats, const struct pavo_flow *flow,
 		   struct dst_entry *dst, struct sk_buff *skb,
 		   unsigned int pad);

@@ -97,7 +97,7 @@ struct pavo_tx {
 	struct sk_buff *retransmit;
 };
 
-/** enum pavo_pages - may pages of the payload be attached to a packet? */
+/** enum pavo_pages - whether pages of the payload may be attached to a packet. */
 enum pavo_pages {
 	PAVO_PAGES_COPY, /* no */
 	/* Only if the ICRC is computed at once, so that a change makes it wrong. */
@@ -116,8 +116,16 @@ enum pavo_pages {
  * @messages:   number of messages that the sender has now, this one included
  * @mtu:        path MTU
  * @skb:        the packet that payload goes to
- *
- * The other members are of net/ alone.
+ * @attach:     attach pages to it; else copy
+ * @dst:        its route, if @routed. This and all that follows are of net/ alone
+ * @routed:     @dst was looked up
+ * @decided:    @defer is valid
+ * @defer:      packets of the flow whose ICRC may be deferred
+ * @deferred:   the ICRC of this packet is deferred
+ * @coalesced:  it is added to others, and begins at @begin
+ * @named:      @meta names the key of attached memory
+ * @begin:      offset in @skb
+ * @meta:       metadata, if @deferred
  */
 struct pavo_xmit {
 	struct pavo_tx *tx;
@@ -127,15 +135,15 @@ struct pavo_xmit {
 	u32 messages;
 	u32 mtu;
 	struct sk_buff *skb;
+	bool attach;
 
 	struct dst_entry *dst;
-	bool routed; /* @dst was looked up */
-	bool decided; /* @defer is valid */
+	bool routed;
+	bool decided;
 	enum pavo_icrc_defer defer;
-	bool deferred; /* the ICRC of this packet is */
-	bool coalesced; /* it is added to others; it begins at @begin */
-	bool attach;
-	bool named; /* @meta names the key of attached memory */
+	bool deferred;
+	bool coalesced;
+	bool named;
 	unsigned int begin;
 	struct pavo_meta meta;
 };
@@ -168,15 +176,16 @@ void pavo_tx_lost(struct pavo_tx *tx);
 
 /**
  * pavo_tx_is_queued - true if the retransmitted packet is still in a queue of this machine.
+ * @tx: the sender
  *
- * As long as it is, it shares its data with the clone. An skb destructor would not do: a packet
- * may be in a queue when the module is gone.
+ * As long as it is, it shares its data with the clone. An skb destructor would not do: a packet may
+ * be in a queue when the module is gone. The packet has no metadata, which is noted for the peer.
  */
 bool pavo_tx_is_queued(struct pavo_tx *tx);
 
 /**
- * pavo_tx_elsewhere - true if packets of the sender wait on another CPU. What is sent on this one
- * would overtake them.
+ * pavo_tx_elsewhere - true if packets of the sender wait on another CPU. Packets that are sent on
+ * this one would overtake them.
  * @tx:  the sender
  * @cpu: set then: the other CPU
  *
@@ -231,6 +240,11 @@ static inline void *pavo_xmit_put(struct pavo_xmit *x, unsigned int len)
 
 /**
  * pavo_xmit_attach - attach a part of a page.
+ * @x:      the packet
+ * @page:   the page
+ * @offset: first byte in it
+ * @len:    bytes
+ *
  * Return: PAVO_ST_OK, or a status for the caller to pass on.
  */
 static inline enum pavo_status pavo_xmit_attach(struct pavo_xmit *x,
@@ -287,8 +301,11 @@ bool pavo_xmit_retry(struct pavo_xmit *x, const struct pavo_pkt *pkt, u32 len,
 enum pavo_status pavo_xmit_end(struct pavo_xmit *x, const struct pavo_pkt *pkt);
 
 /**
- * typedef pavo_xmit_gather - put the payload into @x->skb: if @x->attach, by pavo_xmit_name() and
+ * typedef pavo_xmit_gather - put the payload into a packet: if @x->attach, by pavo_xmit_name() and
  * pavo_xmit_attach(), else by pavo_xmit_put().
+ * @source: as for pavo_xmit()
+ * @x:      the packet
+ * @len:    bytes
  *
  * Return: PAVO_ST_OK; a status of these functions; or why the memory may not be read.
  */

@@ -24,7 +24,7 @@ static u8 request_opcode(const struct pavo_swqe *wqe, u32 pkt, u32 span, u32 n)
 	return pkt ? op->middle : op->first;
 }
 
-/* What may be done with the memory of a request: one that is acknowledged holds it until then. */
+/* May pages of a request be attached? One that is acknowledged holds them until then. */
 static enum pavo_pages request_pages(const struct pavo_qp *qp,
 				     const struct pavo_swqe *wqe)
 {
