@@ -106,7 +106,25 @@ void pavo_resource_send(struct pavo_qp *qp, struct pavo_resource *res)
 		res - resp->resources;
 }
 
-/* pavo_respond_fatal - send a NAK behind all queued responses, then move the QP to Error. */
+/*
+ * pavo_respond_ack - send an ACK or NAK behind all queued responses.
+ *
+ * An ACK of a PSN before a waiting NAK is left out: the NAK acknowledges that PSN, too.
+ */
+void pavo_respond_ack(struct pavo_qp *qp, u32 psn, u8 syndrome)
+{
+	struct pavo_responder *resp = &qp->resp;
+
+	if (resp->ack_due && (resp->ack_syndrome & PAVO_AETH_CLASS) &&
+	    !(syndrome & PAVO_AETH_CLASS) &&
+	    pavo_psn_diff(psn, resp->ack_psn) < 0)
+		return;
+	resp->ack_due = true;
+	resp->ack_psn = psn;
+	resp->ack_syndrome = syndrome;
+}
+
+/* pavo_respond_fatal - send a NAK likewise, then move the QP to Error. */
 void pavo_respond_fatal(struct pavo_qp *qp, u32 psn, u8 syndrome,
 			enum ib_event_type event)
 {

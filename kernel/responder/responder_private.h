@@ -112,25 +112,7 @@ enum pavo_status pavo_read_begin(struct pavo_qp *qp, struct pavo_resource *res,
 				 const struct pavo_pkt *pkt);
 struct pavo_resource *pavo_resource_find(struct pavo_qp *qp, u32 psn);
 void pavo_resource_send(struct pavo_qp *qp, struct pavo_resource *res);
-
-/*
- * pavo_respond_ack - send an ACK or NAK behind all queued responses.
- *
- * An ACK of a PSN before a waiting NAK is left out: the NAK acknowledges that PSN, too.
- */
-static inline void pavo_respond_ack(struct pavo_qp *qp, u32 psn, u8 syndrome)
-{
-	struct pavo_responder *resp = &qp->resp;
-
-	if (resp->ack_due && (resp->ack_syndrome & PAVO_AETH_CLASS) &&
-	    !(syndrome & PAVO_AETH_CLASS) &&
-	    pavo_psn_diff(psn, resp->ack_psn) < 0)
-		return;
-	resp->ack_due = true;
-	resp->ack_psn = psn;
-	resp->ack_syndrome = syndrome;
-}
-
+void pavo_respond_ack(struct pavo_qp *qp, u32 psn, u8 syndrome);
 void pavo_respond_fatal(struct pavo_qp *qp, u32 psn, u8 syndrome,
 			enum ib_event_type event);
 void pavo_respond_init(struct pavo_qp *qp);
