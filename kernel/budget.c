@@ -30,7 +30,7 @@ struct loop_count {
 static DEFINE_PER_CPU(struct loop_count[PAVO_LOOP_COUNT], counts);
 
 static const char *const names[PAVO_LOOP_COUNT] = {
-	[PAVO_LOOP_LOOPBACK] = "loopback",
+	[PAVO_LOOP_LOCAL] = "loopback",
 	[PAVO_LOOP_REQUESTER] = "requester",
 	[PAVO_LOOP_RESPONDER] = "responder",
 	[PAVO_LOOP_TIMERS] = "timers",

@@ -64,7 +64,7 @@ struct seq_file;
 
 /** enum pavo_loop - kinds of loops that are counted. */
 enum pavo_loop {
-	PAVO_LOOP_LOOPBACK, /* delivery of packets that are looped back */
+	PAVO_LOOP_LOCAL, /* delivery of packets that are looped back */
 	PAVO_LOOP_REQUESTER, /* runs of requester sides */
 	PAVO_LOOP_RESPONDER, /* runs of responder sides */
 	PAVO_LOOP_TIMERS, /* timers of queue pairs, in one tick */

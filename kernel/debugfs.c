@@ -62,7 +62,7 @@ DEFINE_SHOW_ATTRIBUTE(live);
 
 static int gso_show(struct seq_file *file, void *data)
 {
-	pavo_deferred_show(file);
+	pavo_net_show(file);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(gso);

@@ -82,8 +82,7 @@ static bool accept_packet(struct pavo_qp *qp, const struct pavo_rx *rx)
 		pavo_count(qp, rx_drop_state);
 		return false;
 	}
-	if (qp->has_flow && unlikely(!pavo_flow_match(&qp->flow, rx) ||
-				     !pavo_pair_accepts(qp, rx))) {
+	if (qp->has_flow && unlikely(!pavo_conn_accepts(&qp->conn, rx))) {
 		pavo_count(qp, rx_drop_address);
 		return false;
 	}
@@ -239,7 +238,7 @@ out:
 	rcu_read_unlock();
 }
 
-void pavo_demux_loopback(struct sk_buff *skb)
+void pavo_demux_local(struct sk_buff *skb)
 {
 	struct pavo_rx rx pavo_uncleared;
 

@@ -20,12 +20,12 @@ struct sock;
 int pavo_demux_receive(struct sock *sk, struct sk_buff *skb);
 
 /**
- * pavo_demux_loopback - handle a datagram that is looped back in its namespace.
+ * pavo_demux_local - handle a datagram of an adapter of the same namespace.
  * @skb: the datagram; consumed
  *
  * Context: BH disabled, RCU read side; no side is locked.
  */
-void pavo_demux_loopback(struct sk_buff *skb);
+void pavo_demux_local(struct sk_buff *skb);
 
 /** pavo_demux_prepare - initialize the queue of deferred packets of an adapter. */
 void pavo_demux_prepare(struct pavo_dev *dev);

@@ -454,8 +454,9 @@ static void remove_adapters(void)
 
 static const struct pavo_net_calls net_calls = {
 	.receive = pavo_demux_receive,
-	.loopback = pavo_demux_loopback,
-	.leaves = pavo_pair_leaves,
+	.local = pavo_demux_local,
+	.conn = pavo_qp_conn,
+	.may_read = pavo_qp_may_read,
 };
 
 static int __init pavo_init(void)

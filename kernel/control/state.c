@@ -129,7 +129,7 @@ void pavo_qp_reset(struct pavo_qp *qp)
 	has_flow = qp->has_flow;
 	qp->has_flow = false;
 	unlock_sides(qp);
-	pavo_pair_leave(qp);
+	pavo_conn_leave(&qp->conn);
 
 	/* A fault that a pager thread serves continues without the queue pair. */
 	pavo_fault_detach(&qp->req.side.missing);
@@ -170,15 +170,21 @@ static int set_flow(struct pavo_qp *qp)
 			     qp->attr.dest_qpn, true);
 	if (err)
 		return err;
-	pavo_flow_allow_loopback(&new, qp->user);
-	pavo_pair_leave(qp);
+	pavo_flow_connect(&new, qp->user);
+	pavo_conn_leave(&qp->conn);
 	lock_sides(qp);
 	had_flow = qp->has_flow;
 	old = qp->flow;
 	qp->flow = new;
+	qp->conn.flow = &qp->flow;
+	qp->conn.port = qp->dev->port.number;
+	qp->conn.qpn = qp->ib.qp_num;
+	qp->conn.dqpn = qp->attr.dest_qpn;
+	qp->conn.type = qp->ib.qp_type;
+	qp->conn.peer_type = pavo_peer_type(qp);
 	qp->has_flow = true;
 	unlock_sides(qp);
-	pavo_pair_enter(qp);
+	pavo_conn_enter(&qp->conn, pavo_qp_state(qp) >= IB_QPS_RTS);
 	if (had_flow)
 		pavo_flow_destroy(&old);
 	return 0;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * copy.c - the pages of regions, and copies of bytes into and out of them.
+ * copy.c - the pages of regions, and copies of bytes into and out of them, also between them and
+ * packets (payload.h).
  *
- * Called by both sides in the RCU section in which they translated the
- * range; no function here repeats the check of bounds. Touches the memory of the region
- * and nothing else.
+ * Called by both sides in the RCU section in which they translated the range; no function here
+ * repeats the check of bounds.
  */
 #include <linux/atomic.h>
 #include <linux/highmem.h>
@@ -15,6 +15,8 @@
 #include <linux/pfn.h>
 #include "memory/atomic.h"
 #include "memory/memory.h"
+#include "memory/payload.h"
+#include "net/xmit.h"
 
 /*
  * Find the index of the page with byte @at, counted from the start of the region's first page.
@@ -79,6 +81,57 @@ void pavo_region_read(const struct pavo_region *region, u64 va, void *to,
 		from = pavo_region_span(region, va, len);
 		memcpy_from_page(to, from.page, from.offset, from.len);
 	}
+}
+
+int pavo_payload_take(const struct pavo_region *region, u64 va,
+		      struct sk_buff *skb, unsigned int from, unsigned int len)
+{
+	struct pavo_rx_bytes bytes = pavo_rx_bytes_at(skb, from);
+	struct pavo_span to;
+	int err;
+
+	for (; len; va += to.len, len -= to.len) {
+		to = pavo_region_span(region, va, len);
+		err = pavo_rx_copy(&bytes, to.page, to.offset, to.len);
+		if (unlikely(err))
+			return err;
+	}
+	return 0;
+}
+
+enum pavo_status pavo_payload_attach(struct pavo_xmit *x,
+				     const struct pavo_region *region, u32 lkey,
+				     u64 va, unsigned int len)
+{
+	enum pavo_status status;
+	struct pavo_span from;
+
+	if (region->copied)
+		return pavo_xmit_full();
+	status = pavo_xmit_name(x, lkey, region->token,
+				region->access & PAVO_ACCESS_DIRECT);
+	for (; len && !status; va += from.len, len -= from.len) {
+		from = pavo_region_span(region, va, len);
+		status = pavo_xmit_attach(x, from.page, from.offset, from.len);
+	}
+	return status;
+}
+
+enum pavo_status pavo_payload_copy(struct pavo_xmit *x,
+				   const struct pavo_region *region, u64 va,
+				   unsigned int len)
+{
+	unsigned int n;
+	void *to;
+
+	for (; len; va += n, len -= n) {
+		n = min_t(unsigned int, len, PAGE_SIZE);
+		to = pavo_xmit_put(x, n);
+		if (unlikely(!to))
+			return pavo_xmit_full();
+		pavo_region_read(region, va, to, n);
+	}
+	return PAVO_ST_OK;
 }
 
 /*

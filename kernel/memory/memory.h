@@ -11,7 +11,7 @@
  * Operations of peers are noted in remote-key slots (rkm.h). An invalidation changes the key
  * table first, then walks the slots, and completes after the walk. From then on no byte
  * changes through the key, and no peer reads by it what is written afterwards: data that peers
- * read is copied into packets. With pavo_copy_reads (payload.h) off, pages of plain regions are
+ * read is copied into packets. With the parameter copy_reads off, pages of plain regions are
  * attached to packets, which may wait in a queue of the interface (docs/memory.md, "Packets
  * that wait in a queue"). Pages of a region with @copied are never attached: those of on-demand
  * regions, and so all memory that lies in a PCI device.

@@ -60,7 +60,8 @@ static unsigned int put_lengths(const struct pavo_coalesced *coalesced)
 	return longest;
 }
 
-int pavo_coalesced_send(const struct pavo_stats *stats, struct pavo_flow *flow,
+int pavo_coalesced_send(const struct pavo_stats *stats,
+			const struct pavo_flow *flow, struct dst_entry *dst,
 			struct pavo_coalesced *coalesced,
 			struct pavo_meta *meta)
 {
@@ -74,8 +75,8 @@ int pavo_coalesced_send(const struct pavo_stats *stats, struct pavo_flow *flow,
 	/* The stack takes the length of a packet for that of the BTH and a unit of payload. */
 	pavo_deferred_mark(skb, PAVO_BTH_LEN);
 	pavo_deferred_make(skb, longest - PAVO_BTH_LEN, coalesced->count);
-	return pavo_tx_authentic(stats, flow, skb, meta, to, coalesced->count,
-				 bytes);
+	return pavo_tx_authentic(stats, flow, dst, skb, meta, to,
+				 coalesced->count, bytes);
 }
 
 /* --------------------------------------------------------------- receiving */
@@ -137,20 +138,11 @@ bool pavo_rx_next(struct pavo_rx *rx)
 	return true;
 }
 
-u32 pavo_rx_packets(const struct pavo_rx *rx)
+u32 pavo_rx_unit_bytes(const struct pavo_rx *rx)
 {
-	return rx->meta.packets ?: rx->pkt.npkts;
-}
-
-u32 pavo_rx_wire_bytes(const struct pavo_rx *rx)
-{
-	u32 bytes = rx->skb->len - rx->at;
-
-	if (!rx->unit)
-		return bytes;
 	if (!rx->meta.packets)
 		return pavo_gso_bytes(&rx->pkt, rx->pkt.payload);
-	return bytes - sizeof(rx->meta) -
+	return rx->skb->len - rx->at - sizeof(rx->meta) -
 	       pavo_coalesced_trailer(rx->meta.packets) +
 	       rx->meta.packets * PAVO_ICRC_LEN;
 }

@@ -7,7 +7,7 @@
  * To the network stack such a packet is a UDP tunnel with a protocol of its own inside, which the
  * device is to segment. Devices in software (veth) pass it on unchanged, so two adapters of one
  * machine never compute an ICRC, as TCP does with its checksum. For any other device the stack
- * calls segment_gso(). qp/pair.c makes sure that only peers which support it get such a packet.
+ * calls segment_gso(). conn.c makes sure that only peers which support it get such a packet.
  *
  * Tunnels, tc and BPF can set the same fields in any packet. So the fields are a hint only: the
  * ICRC counts as deferred if the packet's metadata is authentic (auth.c).
@@ -27,14 +27,14 @@ module_param_named(deferred_icrc, pavo_deferred_icrc, bool, 0644);
 MODULE_PARM_DESC(deferred_icrc,
 		 "defer the ICRC of packets to adapters of this machine (Y)");
 
-static bool (*leaves)(const struct pavo_meta *meta, u32 psn);
+static const struct pavo_net_calls *calls;
 
 /* For debugfs: skbs of several packets that were made, skbs segmented, packets that GRO merged. */
 static atomic_long_t super_packets = ATOMIC_LONG_INIT(0);
 static atomic_long_t deferred_segmented = ATOMIC_LONG_INIT(0);
 static atomic_long_t packets_merged = ATOMIC_LONG_INIT(0);
 
-void pavo_deferred_show(struct seq_file *file)
+void pavo_net_show(struct seq_file *file)
 {
 	seq_printf(file, "super_packets %ld\nsegmented %ld\nmerged %ld\n",
 		   atomic_long_read(&super_packets),
@@ -42,9 +42,34 @@ void pavo_deferred_show(struct seq_file *file)
 		   atomic_long_read(&packets_merged));
 }
 
-void pavo_gso_count_merged(u32 packets)
+static void count_merged(u32 packets)
 {
 	atomic_long_add(packets, &packets_merged);
+}
+
+/*
+ * True if an interface needs super-packets to be segmented. If its features change at this moment,
+ * at most one packet is lost.
+ */
+static bool needs_segmentation(const struct net_device *ndev)
+{
+	const netdev_features_t takes = NETIF_F_GSO_UDP_TUNNEL |
+					NETIF_F_GSO_SCTP;
+
+	return (READ_ONCE(ndev->features) & takes) != takes;
+}
+
+enum pavo_icrc_defer pavo_icrc_may_defer(const struct pavo_flow *flow,
+					 const struct dst_entry *dst,
+					 struct pavo_gso_backoff *backoff)
+{
+	if (!dst)
+		return PAVO_ICRC_DEFER_NONE;
+	if (flow->local && pavo_flow_loops(dst))
+		return PAVO_ICRC_DEFER_ALL;
+	if (needs_segmentation(dst->dev) && pavo_gso_backoff_pass(backoff))
+		return PAVO_ICRC_DEFER_GSO;
+	return PAVO_ICRC_DEFER_NONE;
 }
 
 void pavo_deferred_mark(struct sk_buff *skb, unsigned int hdr_len)
@@ -74,8 +99,9 @@ void pavo_deferred_make(struct sk_buff *skb, unsigned int unit,
 	skb->ip_summed = CHECKSUM_UNNECESSARY;
 }
 
-void pavo_deferred_merged(struct sk_buff *skb, unsigned int at,
-			  unsigned int npkts, bool ipv6)
+/* Give a super-packet that GRO has merged its GSO type. */
+static void set_merged_type(struct sk_buff *skb, unsigned int at,
+			    unsigned int npkts, bool ipv6)
 {
 	const struct pavo_op_info *op = pavo_op_info(skb->data[at]);
 
@@ -87,6 +113,21 @@ void pavo_deferred_merged(struct sk_buff *skb, unsigned int at,
 	skb_shinfo(skb)->gso_type = ipv6 ? PAVO_GSO_MERGED6 : PAVO_GSO_MERGED;
 	skb_shinfo(skb)->gso_segs = npkts;
 	skb->ip_summed = CHECKSUM_UNNECESSARY;
+}
+
+void pavo_gso_finish(struct sk_buff *skb, unsigned int at, unsigned int npkts,
+		     bool ipv6, const void *ip, void *to)
+{
+	struct pavo_meta meta = { .flags = PAVO_META_MERGED };
+
+	set_merged_type(skb, at, npkts, ipv6);
+	if (unlikely(!to))
+		return;
+	if (ipv6)
+		meta.flags |= PAVO_META_IPV6;
+	memset(to, 0, sizeof(meta));
+	if (likely(!pavo_auth_sign(&meta, skb, at, ip)))
+		memcpy(to, &meta, sizeof(meta));
 }
 
 int pavo_deferred_meta(struct pavo_meta *meta, struct sk_buff *skb,
@@ -134,6 +175,99 @@ enum pavo_parse_status pavo_deferred_parse(struct pavo_pkt *pkt,
 }
 
 /* ------------------------------------------------------------ segmentation */
+
+/*
+ * pavo_tx_authentic - add headers and authentic metadata to a packet with deferred ICRC, and send
+ * it; consumes @skb and the route. @to: space for the metadata at its end.
+ */
+int pavo_tx_authentic(const struct pavo_stats *stats,
+		      const struct pavo_flow *flow, struct dst_entry *dst,
+		      struct sk_buff *skb, struct pavo_meta *meta, void *to,
+		      unsigned int packets, unsigned int bytes)
+{
+	int err = pavo_tx_address(stats, flow, dst, skb);
+
+	if (unlikely(err))
+		return err;
+	if (flow->ipv6)
+		meta->flags |= PAVO_META_IPV6;
+	/* No other code can change a packet that is looped back. */
+	if (!pavo_flow_takes_local(flow, skb) &&
+	    pavo_auth_sign(meta, skb,
+			   skb_transport_offset(skb) + sizeof(struct udphdr),
+			   skb->data)) {
+		kfree_skb(skb);
+		return -EHOSTUNREACH;
+	}
+	memcpy(to, meta, sizeof(*meta));
+	return pavo_tx_pass(stats, flow, skb, packets, bytes);
+}
+
+int pavo_tx_send_deferred(const struct pavo_stats *stats,
+			  const struct pavo_flow *flow, struct dst_entry *dst,
+			  struct sk_buff *skb, const struct pavo_pkt *pkt,
+			  unsigned int unit, struct pavo_meta *meta)
+{
+	unsigned int hdr_len = pavo_op_info(pkt->opcode)->hdr_len;
+	unsigned int payload = skb->len - hdr_len;
+	u32 bytes = pkt->npkts > 1 ? pavo_gso_bytes(pkt, payload) :
+				     skb->len + pkt->pad + PAVO_ICRC_LEN;
+	unsigned int offset = pkt->pad + PAVO_ICRC_LEN;
+	u8 *trailer;
+
+	trailer = pavo_tx_add_trailer(stats, dst, skb, offset + sizeof(*meta));
+	if (unlikely(!trailer))
+		return -ENOBUFS;
+	/* Clear pad and ICRC, and bytes of the metadata that are written later: one store. */
+	memset(trailer, 0, PAVO_TRAILER_MAX);
+	pavo_deferred_mark(skb, hdr_len);
+	/*
+	 * The stack compares the length of a segment, headers and gso_size, with the route's MTU.
+	 */
+	if (pkt->npkts == 1)
+		unit = payload + pkt->pad;
+	pavo_deferred_make(skb, unit, pkt->npkts);
+	return pavo_tx_authentic(stats, flow, dst, skb, meta, trailer + offset,
+				 pkt->npkts, bytes);
+}
+
+/* ---------------------------------------------------------------- receiving */
+
+/* The place of verified metadata, to which the sender of the packet cannot write. */
+static struct pavo_meta *verified_meta(struct sk_buff *skb)
+{
+	BUILD_BUG_ON(sizeof(struct pavo_meta) > sizeof(skb->cb));
+	return (struct pavo_meta *)skb->cb;
+}
+
+int pavo_rx_read_meta(struct pavo_rx *rx)
+{
+	return pavo_deferred_meta(&rx->meta, rx->skb, rx->at);
+}
+
+enum pavo_parse_status pavo_rx_parse_meta(struct pavo_rx *rx)
+{
+	return pavo_deferred_parse(&rx->pkt, &rx->meta, rx->skb, rx->at);
+}
+
+bool pavo_rx_verify_meta(struct pavo_rx *rx, bool local)
+{
+	if (!local && (rx->ipv6 != !!(rx->meta.flags & PAVO_META_IPV6) ||
+		       !pavo_auth_verify(&rx->meta, rx->skb, rx->at,
+					 skb_network_header(rx->skb))))
+		return false;
+	*verified_meta(rx->skb) = rx->meta;
+	if (unlikely(rx->meta.flags & PAVO_META_MERGED))
+		count_merged(rx->pkt.npkts);
+	return true;
+}
+
+void pavo_rx_restore_meta(struct pavo_rx *rx)
+{
+	rx->meta = *verified_meta(rx->skb);
+}
+
+/* ------------------------------------------------------------- segmentation */
 
 /**
  * struct segmentation - a packet with deferred ICRC that is being segmented.
@@ -348,6 +482,24 @@ static int parse_deferred(struct segmentation *seg)
 }
 
 /*
+ * Note that a packet, whose first PSN is @psn, loses its metadata. False: its attached memory must
+ * not be read any more.
+ */
+static bool leaves_machine(const struct pavo_meta *meta, u32 psn)
+{
+	struct pavo_conn *conn;
+
+	if (!meta->port)
+		return true;
+	conn = calls->conn(meta->port, meta->qpn);
+	if (conn)
+		pavo_conn_sent_plain(conn);
+	return !(meta->flags & PAVO_META_ATTACHED) ||
+	       calls->may_read(meta->port, meta->qpn, psn, meta->lkey,
+			       meta->token);
+}
+
+/*
  * Segment a packet with deferred ICRC into packets that have one. The stack calls this for devices
  * that do not segment it themselves. skb->data and all header offsets are at the BTH.
  */
@@ -365,7 +517,7 @@ static struct sk_buff *segment_gso(struct sk_buff *skb,
 	err = parse_deferred(&seg);
 	if (err)
 		return ERR_PTR(err);
-	if (!leaves(&seg.meta, seg.pkt.psn))
+	if (!leaves_machine(&seg.meta, seg.pkt.psn))
 		return ERR_PTR(-ESTALE);
 	atomic_long_inc(&deferred_segmented);
 	n = seg.meta.packets ?: seg.pkt.npkts;
@@ -391,15 +543,25 @@ static struct packet_offload deferred_offload = {
 	.callbacks.gso_segment = segment_gso,
 };
 
-void pavo_deferred_init(bool (*when_leaving)(const struct pavo_meta *meta,
-					     u32 psn))
+int pavo_offload_init(const struct pavo_net_calls *net_calls)
 {
-	leaves = when_leaving;
+	pavo_auth_init();
+	calls = net_calls;
+	return pavo_loopback_init(calls->local);
+}
+
+void pavo_offload_start(void)
+{
 	dev_add_offload(&deferred_offload);
 }
 
+void pavo_offload_stop(void)
+{
+	pavo_loopback_exit();
+}
+
 /* Deferred packets in queues of the stack are dropped there. */
-void pavo_deferred_exit(void)
+void pavo_offload_exit(void)
 {
 	dev_remove_offload(&deferred_offload);
 }

@@ -211,19 +211,12 @@ static void cache_route6(struct pavo_flow *flow, struct dst_entry *dst)
 }
 #endif
 
-struct dst_entry *pavo_flow_route(struct pavo_flow *flow)
+struct dst_entry *pavo_flow_find_route(struct pavo_flow *flow)
 {
-	struct dst_entry *dst;
+	struct dst_entry *dst = find_route(flow);
 
-	if (!flow->cached)
-		return find_route(flow);
-
-	dst = dst_cache_get(&flow->cache);
-	if (likely(dst))
+	if (!dst || !flow->cached)
 		return dst;
-	dst = find_route(flow);
-	if (!dst)
-		return NULL;
 	if (flow->ipv6)
 		cache_route6(flow, dst);
 	else
@@ -242,62 +235,20 @@ static bool has_local_destination(const struct pavo_flow *flow, struct net *net)
 	return ndev && pavo_port_on(ndev);
 }
 
-void pavo_flow_allow_loopback(struct pavo_flow *flow, const void *user)
+void pavo_flow_connect(struct pavo_flow *flow, const void *user)
 {
 	const struct net_device *own;
 
 	rcu_read_lock();
 	own = rcu_dereference(flow->port->ndev);
-	flow->loopback = own && has_local_destination(flow, dev_net(own));
+	flow->local = own && has_local_destination(flow, dev_net(own));
 	rcu_read_unlock();
-	flow->share = hash_ptr(user, ilog2(PAVO_LOOPBACK_SHARES));
+	flow->share = hash_ptr(user, ilog2(PAVO_USER_SHARES));
 }
 
-bool pavo_flow_is_loopback(struct pavo_flow *flow)
+bool pavo_flow_loops(const struct dst_entry *dst)
 {
-	struct dst_entry *dst;
-	bool loopback;
-
-	if (likely(!flow->loopback) || !READ_ONCE(pavo_deferred_icrc))
-		return false;
-	dst = pavo_flow_route(flow);
-	loopback = dst && dst->dev->flags & IFF_LOOPBACK;
-	dst_release(dst);
-	return loopback;
-}
-
-/*
- * True if an interface needs super-packets to be segmented. If its features change at this moment,
- * at most one packet is lost.
- */
-static bool needs_segmentation(const struct net_device *ndev)
-{
-	const netdev_features_t takes = NETIF_F_GSO_UDP_TUNNEL |
-					NETIF_F_GSO_SCTP;
-
-	return (READ_ONCE(ndev->features) & takes) != takes;
-}
-
-enum pavo_icrc_defer pavo_flow_icrc_defer(struct pavo_flow *flow,
-					  struct pavo_gso_backoff *backoff,
-					  bool same_host)
-{
-	enum pavo_icrc_defer defer = PAVO_ICRC_DEFER_NONE;
-	struct dst_entry *dst;
-
-	if (!READ_ONCE(pavo_deferred_icrc))
-		return PAVO_ICRC_DEFER_NONE;
-	if (pavo_gso_backoff_over(backoff, same_host))
-		return PAVO_ICRC_DEFER_ALL;
-	dst = pavo_flow_route(flow);
-	if (!dst)
-		return PAVO_ICRC_DEFER_NONE;
-	if (flow->loopback && dst->dev->flags & IFF_LOOPBACK)
-		defer = PAVO_ICRC_DEFER_ALL;
-	else if (needs_segmentation(dst->dev) && pavo_gso_backoff_pass(backoff))
-		defer = PAVO_ICRC_DEFER_GSO;
-	dst_release(dst);
-	return defer;
+	return dst && dst->dev->flags & IFF_LOOPBACK;
 }
 
 /* True if @ndev is a veth whose peer is the interface of an adapter of the same namespace. */
@@ -317,43 +268,27 @@ static bool leads_to_adapter(const struct net_device *ndev)
 static bool may_have_pages(const struct pavo_flow *flow,
 			   const struct net_device *ndev)
 {
-	if (flow->loopback && ndev->flags & IFF_LOOPBACK)
+	if (flow->local && ndev->flags & IFF_LOOPBACK)
 		return true;
 	if (is_vlan_dev(ndev))
 		ndev = vlan_dev_real_dev(ndev);
 	/* Only an interface of hardware has a parent: the device on its bus. */
 	if (ndev->dev.parent)
 		return true;
-	return flow->loopback && leads_to_adapter(ndev);
+	return flow->local && leads_to_adapter(ndev);
 }
 
-bool pavo_flow_attaches(struct pavo_flow *flow)
+bool pavo_flow_attaches(const struct pavo_flow *flow,
+			const struct dst_entry *dst)
 {
-	struct dst_entry *dst;
 	bool may;
 
 	if (READ_ONCE(trust_namespaces))
 		return true;
-	dst = pavo_flow_route(flow);
 	if (!dst)
 		return false;
 	rcu_read_lock();
 	may = may_have_pages(flow, dst->dev);
 	rcu_read_unlock();
-	dst_release(dst);
 	return may;
-}
-
-bool pavo_flow_match(const struct pavo_flow *flow, const struct pavo_rx *rx)
-{
-	if (flow->ipv6 != rx->ipv6)
-		return false;
-	if (flow->ipv6) {
-		const struct ipv6hdr *ip6 = ipv6_hdr(rx->skb);
-
-		return ipv6_addr_equal(&ip6->saddr, &flow->daddr) &&
-		       ipv6_addr_equal(&ip6->daddr, &flow->saddr);
-	}
-	return ip_hdr(rx->skb)->saddr == flow->daddr.s6_addr32[3] &&
-	       ip_hdr(rx->skb)->daddr == flow->saddr.s6_addr32[3];
 }

@@ -339,7 +339,7 @@ struct sk_buff *pavo_gro_receive(struct sock *sk, struct list_head *head,
 /* Append space for the metadata to a super-packet; NULL: no memory. */
 static void *append_meta(struct sk_buff *skb)
 {
-	const unsigned int len = sizeof(struct pavo_meta);
+	const unsigned int len = PAVO_TAIL_LEN;
 	struct sk_buff *last = skb_has_frag_list(skb) ? NAPI_GRO_CB(skb)->last :
 							skb;
 	struct page *page;
@@ -388,17 +388,11 @@ int pavo_gro_complete(struct sock *sk, struct sk_buff *skb, int at)
 		.at = at,
 		.ipv6 = sk->sk_family == AF_INET6,
 	};
-	struct pavo_meta meta = { .flags = PAVO_META_MERGED };
 	void *to = append_meta(skb);
 
-	pavo_deferred_merged(skb, at, NAPI_GRO_CB(skb)->count, gso.ipv6);
-	if (unlikely(!to))
-		return 0;
-	lengthen_headers(&gso, sizeof(meta));
-	if (gso.ipv6)
-		meta.flags |= PAVO_META_IPV6;
-	memset(to, 0, sizeof(meta));
-	if (likely(!pavo_auth_sign(&meta, skb, at, ip_of(&gso))))
-		memcpy(to, &meta, sizeof(meta));
+	if (likely(to))
+		lengthen_headers(&gso, PAVO_TAIL_LEN);
+	pavo_gso_finish(skb, at, NAPI_GRO_CB(skb)->count, gso.ipv6, ip_of(&gso),
+			to);
 	return 0;
 }

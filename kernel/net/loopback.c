@@ -66,7 +66,7 @@ MODULE_PARM_DESC(loopback_bytes,
 struct loopback {
 	struct sk_buff_head queue;
 	u32 bytes;
-	u32 shares[PAVO_LOOPBACK_SHARES];
+	u32 shares[PAVO_USER_SHARES];
 	u32 sent;
 	u32 executed;
 	struct pavo_budget budget;
@@ -93,7 +93,7 @@ static struct loopback_cb *loopback_cb(struct sk_buff *skb)
 	return (struct loopback_cb *)skb->cb;
 }
 
-int pavo_loopback_send(struct sk_buff *skb, u8 share)
+int pavo_local_send(struct sk_buff *skb, u8 share)
 {
 	struct loopback *in = this_cpu_ptr(&loopbacks);
 	struct loopback_cb *cb = loopback_cb(skb);
@@ -103,6 +103,7 @@ int pavo_loopback_send(struct sk_buff *skb, u8 share)
 		kfree_skb(skb);
 		return -ENOBUFS;
 	}
+	__skb_pull(skb, skb_transport_offset(skb));
 	cb->bytes = skb->truesize;
 	cb->share = share;
 	in->shares[share] += cb->bytes;
@@ -154,7 +155,7 @@ static void defer_to_work(struct loopback *in)
 	bool own = is_process() && !(current->flags & PF_KTHREAD);
 
 	in->left = true;
-	pavo_budget_end(PAVO_LOOP_LOOPBACK, &in->budget);
+	pavo_budget_end(PAVO_LOOP_LOCAL, &in->budget);
 	queue_delayed_work_on(in->cpu, loopback_wq, &in->work, own);
 }
 
@@ -182,7 +183,7 @@ static void deliver_slice(struct loopback *in)
 		defer_to_work(in);
 }
 
-int pavo_loopback_deliver(const struct pavo_budget *left)
+int pavo_net_deliver(const struct pavo_budget *left)
 {
 	struct loopback *in = this_cpu_ptr(&loopbacks);
 
@@ -200,7 +201,7 @@ int pavo_loopback_deliver(const struct pavo_budget *left)
 	return in->left ? -EINPROGRESS : 0;
 }
 
-void pavo_loopback_continue(void)
+void pavo_net_continue(void)
 {
 	unsigned int slices = OWN_SLICES;
 	struct loopback *in;

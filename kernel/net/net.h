@@ -14,10 +14,10 @@
 #include <net/dst_cache.h>
 #include <rdma/ib_verbs.h>
 #include "budget.h"
-#include "net/gso_backoff.h"
 #include "net/port.h"
 #include "wire/wire.h"
 
+struct pavo_conn;
 struct pavo_stats;
 struct seq_file;
 
@@ -39,11 +39,11 @@ struct seq_file;
  * @daddr: destination address, likewise
  * @cache: routes, per CPU
  * @cached: @cache is in use
- * @loopback: the destination is an adapter of the same namespace. Packets are looped back to it
- *          without an ICRC, unless a routing rule sends them out
- * @share: hash of the user that sends, below PAVO_LOOPBACK_SHARES
+ * @local: the destination is an adapter of the same namespace. Packets are looped back to it,
+ *         unless a routing rule sends them out
+ * @share: hash of the user that sends, below PAVO_USER_SHARES
  *
- * Constant between pavo_flow_init(), pavo_flow_allow_loopback() and pavo_flow_destroy().
+ * Constant between pavo_flow_init(), pavo_flow_connect() and pavo_flow_destroy().
  */
 struct pavo_flow {
 	const struct pavo_port *port;
@@ -59,19 +59,9 @@ struct pavo_flow {
 	struct in6_addr daddr;
 	struct dst_cache cache;
 	bool cached;
-	bool loopback;
+	bool local;
 	u8 share;
 };
-
-/*
- * Most bytes of payload in a GSO super-packet. Headers and payload must fit an IP packet, and the
- * pages of the payload must fit an skb.
- */
-#define PAVO_GSO_BYTES (15 * 4096)
-
-/** Most packets in a coalesced packet, and most bytes of all of them. */
-#define PAVO_COALESCED_PACKETS 32
-#define PAVO_COALESCED_BYTES 3072
 
 /* Bits of struct pavo_meta.flags. */
 #define PAVO_META_IPV6 1u
@@ -92,7 +82,7 @@ struct pavo_flow {
  *           else 0
  *
  * A process may write to attached memory after its request ends. These bytes must not reach the
- * peer: see &struct pavo_net_calls.leaves.
+ * peer: see &struct pavo_net_calls.may_read.
  */
 struct pavo_meta {
 	u64 mac;
@@ -179,91 +169,19 @@ int pavo_tx_add_page(struct sk_buff *skb, struct page *page,
 int pavo_tx_send(const struct pavo_stats *stats, struct pavo_flow *flow,
 		 struct sk_buff *skb, unsigned int pad);
 
-/**
- * pavo_tx_send_deferred - send a packet, or a GSO super-packet, with its ICRC deferred; consumes
- * @skb. pavo_flow_icrc_defer() says which flows allow it.
- * @stats: the sender's counters
- * @flow:  the path
- * @skb:   the packet, with the payload of pkt->npkts packets
- * @pkt:   its headers
- * @unit:  bytes of payload of each packet but the last: the path MTU
- * @meta:  sender and attached memory; the other members are set here
- *
- * Return: as pavo_tx_send().
- */
-int pavo_tx_send_deferred(const struct pavo_stats *stats,
-			  struct pavo_flow *flow, struct sk_buff *skb,
-			  const struct pavo_pkt *pkt, unsigned int unit,
-			  struct pavo_meta *meta);
+/** Number of bounds for packets of users on this machine, who are spread over them by hash. */
+#define PAVO_USER_SHARES 64
 
 /**
- * struct pavo_coalesced - a coalesced packet: short packets for one peer, sent in one skb.
- * @skb:   the packets in a row, each from its BTH to its pad; NULL: no packet
- * @first: PSN of the first packet
- * @count: number of packets
- * @len:   length of each, bytes
- */
-struct pavo_coalesced {
-	struct sk_buff *skb;
-	u32 first;
-	u16 count;
-	u16 len[PAVO_COALESCED_PACKETS];
-};
-
-/** pavo_coalesced_allowed - true if packets with @opcode may be coalesced: whole RC messages. */
-bool pavo_coalesced_allowed(u8 opcode);
-
-/**
- * pavo_coalesced_begin - start a coalesced packet.
- * @stats:  the sender's counters
- * @flow:   the path
- * @coalesced: set; empty
- * @bytes:  space to reserve for packets; PAVO_COALESCED_BYTES at most
- *
- * Context: BH disabled.
- * Return: 0; -ENOMEM (counted).
- */
-int pavo_coalesced_begin(const struct pavo_stats *stats, struct pavo_flow *flow,
-			 struct pavo_coalesced *coalesced, unsigned int bytes);
-
-/** pavo_coalesced_fits - true if a packet of @len bytes can be added. */
-bool pavo_coalesced_fits(const struct pavo_coalesced *coalesced,
-			 unsigned int len);
-
-/**
- * pavo_coalesced_send - send the packets with their ICRCs deferred; empties @coalesced.
- * @stats:  the sender's counters
- * @flow:   the path
- * @coalesced: has one packet or more
- * @meta:   the sender; the other members are set here
- *
- * Return: as pavo_tx_send(), for all packets together.
- */
-int pavo_coalesced_send(const struct pavo_stats *stats, struct pavo_flow *flow,
-			struct pavo_coalesced *coalesced,
-			struct pavo_meta *meta);
-
-/** Number of bounds for the loopback packets of users, who are spread over them by hash. */
-#define PAVO_LOOPBACK_SHARES 64
-
-/**
- * pavo_flow_allow_loopback - allow loopback to an adapter of the same namespace. The sender has to
- * call pavo_loopback_deliver() then.
+ * pavo_flow_connect - make a flow that of a connected queue pair: its packets may be looped back to
+ * an adapter of the same namespace. The sender has to call pavo_net_deliver().
  * @flow: a flow that is not in use yet
  * @user: a pointer that differs between users
  */
-void pavo_flow_allow_loopback(struct pavo_flow *flow, const void *user);
+void pavo_flow_connect(struct pavo_flow *flow, const void *user);
 
 /**
- * pavo_flow_is_loopback - true if packets are looped back, by the present routes.
- * @flow: the flow
- *
- * Context: BH disabled.
- */
-bool pavo_flow_is_loopback(struct pavo_flow *flow);
-
-/**
- * pavo_loopback_deliver - deliver the packets that this CPU has looped back, within a slice. The
+ * pavo_net_deliver - deliver the packets that this CPU has looped back, within a slice. The
  * owner of a side calls it after it has dropped the lock, before it enables BH again.
  * @left: what is left of the caller's slice. If a looped back packet started the caller, what it
  *        has used counts in the slice of this CPU's queue
@@ -271,72 +189,16 @@ bool pavo_flow_is_loopback(struct pavo_flow *flow);
  * Context: BH disabled; no side is locked.
  * Return: 0; -EINPROGRESS: packets are left, and the queue's work delivers them.
  */
-int pavo_loopback_deliver(const struct pavo_budget *left);
+int pavo_net_deliver(const struct pavo_budget *left);
 
 /**
- * pavo_loopback_continue - deliver packets that are left on this CPU, for some slices. A process
+ * pavo_net_continue - deliver packets that are left on this CPU, for some slices. A process
  * that has sent calls it, so that the delivery uses the time of that process, and its completions
  * are there when it returns to user space.
  *
  * Context: process, BH enabled, outside of RCU.
  */
-void pavo_loopback_continue(void);
-
-/**
- * struct pavo_loopback_mark - the position behind a sender's last packet in the queue of a CPU.
- * @cpu:  the CPU on which it sent last
- * @sent: packets that were queued there by then (free running)
- */
-struct pavo_loopback_mark {
-	int cpu;
-	u32 sent;
-};
-
-/**
- * pavo_loopback_mark - return the position at the end of this CPU's queue. Context: BH disabled.
- */
-struct pavo_loopback_mark pavo_loopback_mark(void);
-
-/**
- * pavo_loopback_is_behind - true if packets before @mark wait on another CPU. Packets that are sent
- * on this CPU would overtake them.
- * @mark: position behind the sender's last packet
- *
- * Context: BH disabled.
- */
-bool pavo_loopback_is_behind(const struct pavo_loopback_mark *mark);
-
-/** enum pavo_icrc_defer - the packets of a flow whose ICRC may be deferred. */
-enum pavo_icrc_defer {
-	PAVO_ICRC_DEFER_NONE,
-	/* GSO super-packets and coalesced packets, which are segmented for the first device */
-	PAVO_ICRC_DEFER_GSO,
-	PAVO_ICRC_DEFER_ALL, /* all: a same-host peer, or loopback */
-};
-
-/**
- * pavo_flow_icrc_defer - decide which packets of @flow may have their ICRC deferred.
- * @flow: the flow
- * @backoff: losses of the sending side on it
- * @same_host: the peer is a queue pair of this machine
- *
- * Context: BH disabled.
- */
-enum pavo_icrc_defer pavo_flow_icrc_defer(struct pavo_flow *flow,
-					  struct pavo_gso_backoff *backoff,
-					  bool same_host);
-
-/**
- * pavo_flow_attaches - true if pages of a process may be attached to packets of @flow.
- * @flow: the flow
- *
- * Another namespace that sees an attached page also sees what the process writes to it later. So
- * the packet has to be looped back, or go to another adapter of this namespace, or leave by
- * hardware.
- *
- * Context: BH disabled.
- */
-bool pavo_flow_attaches(struct pavo_flow *flow);
+void pavo_net_continue(void);
 
 /**
  * pavo_tx_finish_icrc - first part of pavo_tx_send(): all but sending. If bytes of attached pages
@@ -368,10 +230,8 @@ static inline void pavo_rx_free(struct sk_buff *skb)
 	napi_consume_skb(skb, 1);
 }
 
-/** pavo_deferred_show - print how many super-packets were made, segmented and merged. */
-void pavo_deferred_show(struct seq_file *file);
-/** pavo_gso_count_merged - count @packets packets that GRO has merged into a super-packet. */
-void pavo_gso_count_merged(u32 packets);
+/** pavo_net_show - print how many super-packets were made, segmented and merged. */
+void pavo_net_show(struct seq_file *file);
 
 /**
  * struct pavo_rx - a received packet.
@@ -405,11 +265,32 @@ struct pavo_rx {
  */
 bool pavo_rx_next(struct pavo_rx *rx);
 
+/** pavo_rx_has_next - true if the skb of @rx has more packets behind it. */
+static inline bool pavo_rx_has_next(const struct pavo_rx *rx)
+{
+	return unlikely(rx->meta.packets);
+}
+
+/** pavo_rx_is_attached - true if the payload is memory of the sender's process. */
+static inline bool pavo_rx_is_attached(const struct pavo_rx *rx)
+{
+	return rx->meta.flags & PAVO_META_ATTACHED;
+}
+
 /** pavo_rx_packets - number of packets of @rx: of a super-packet or coalesced packet, or 1. */
-u32 pavo_rx_packets(const struct pavo_rx *rx);
+static inline u32 pavo_rx_packets(const struct pavo_rx *rx)
+{
+	return rx->meta.packets ?: rx->pkt.npkts;
+}
+
+/** pavo_rx_unit_bytes - pavo_rx_wire_bytes() of packets that came as one. */
+u32 pavo_rx_unit_bytes(const struct pavo_rx *rx);
 
 /** pavo_rx_wire_bytes - bytes that these packets have on a wire behind their UDP headers. */
-u32 pavo_rx_wire_bytes(const struct pavo_rx *rx);
+static inline u32 pavo_rx_wire_bytes(const struct pavo_rx *rx)
+{
+	return rx->unit ? pavo_rx_unit_bytes(rx) : rx->skb->len - rx->at;
+}
 
 /**
  * pavo_rx_skip - remove the packets before a PSN from a super-packet: they are duplicates.
@@ -418,19 +299,16 @@ u32 pavo_rx_wire_bytes(const struct pavo_rx *rx);
  */
 void pavo_rx_skip(struct pavo_rx *rx, u32 psn);
 
-/** pavo_flow_match - true if @rx comes from the flow's destination and is for its source. */
-bool pavo_flow_match(const struct pavo_flow *flow, const struct pavo_rx *rx);
-
 /**
  * pavo_rx_take - find the port of a datagram, parse it, and verify its ICRC or metadata.
  * @rx:     set if the datagram is accepted
  * @skb:    the datagram; consumed if it is dropped
- * @loopback: it came from pavo_loopback_send(), so no metadata has to be verified
+ * @local: it came from an adapter of this namespace, so no metadata has to be verified
  *
  * Context: softirq, RCU read side.
  * Return: true; false: the datagram was dropped, and a counter has the reason.
  */
-bool pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb, bool loopback);
+bool pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb, bool local);
 
 /**
  * pavo_rx_parse - parse a packet from a QP's backlog.
@@ -508,15 +386,16 @@ void pavo_net_leave(const struct pavo_port *port, const struct in6_addr *gid);
  * struct pavo_net_calls - functions that net/ calls.
  * @receive:     called by the sockets for each datagram to the port, as
  *               &struct udp_tunnel_sock_cfg.encap_rcv
- * @loopback:    called for each packet that is looped back
- * @leaves:      called when a packet with deferred ICRC, whose first PSN is @psn, is segmented for
- *               a device and loses its metadata. Returns false if its attached memory must not be
- *               read any more. RCU read side
+ * @local:       called for each packet that is looped back
+ * @conn:        finds a queue pair by its port's number and its QPN; NULL: none. RCU read side
+ * @may_read:    true if memory of such a queue pair that is attached to its request at @psn may
+ *               still be read. RCU read side
  */
 struct pavo_net_calls {
 	int (*receive)(struct sock *sk, struct sk_buff *skb);
-	void (*loopback)(struct sk_buff *skb);
-	bool (*leaves)(const struct pavo_meta *meta, u32 psn);
+	void (*local)(struct sk_buff *skb);
+	struct pavo_conn *(*conn)(u32 port, u32 qpn);
+	bool (*may_read)(u32 port, u32 qpn, u32 psn, u32 lkey, u32 token);
 };
 
 /**

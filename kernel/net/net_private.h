@@ -5,22 +5,17 @@
 #ifndef PAVO_NET_PRIVATE_H
 #define PAVO_NET_PRIVATE_H
 
+#include <linux/hashtable.h>
 #include <linux/if_ether.h>
+#include <linux/if_vlan.h>
 #include <linux/skbuff.h>
 #include <linux/types.h>
+#include <net/dst.h>
 #include "net.h"
+#include "net/tx.h"
+#include "net/xmit.h"
 
-struct dst_entry;
 struct page;
-
-/**
- * pavo_flow_route - find the route of a flow, and take a reference to it.
- * @flow: the flow
- *
- * Context: BH disabled.
- * Return: the route; NULL: no route, or the source address was removed.
- */
-struct dst_entry *pavo_flow_route(struct pavo_flow *flow);
 
 /**
  * pavo_net_group6 - make an interface join or leave an IPv6 group by the socket of its namespace
@@ -36,6 +31,26 @@ struct dst_entry *pavo_flow_route(struct pavo_flow *flow);
 int pavo_net_group6(struct net *net, const struct net_device *ndev,
 		    const struct in6_addr *group, bool join);
 
+/* The table of ports by interface (port.c). */
+#define PAVO_PORTS_BITS 6
+extern struct hlist_head pavo_ports[1 << PAVO_PORTS_BITS];
+
+/** pavo_port_lookup - pavo_port_find() for each packet. */
+static inline struct pavo_port *pavo_port_lookup(const struct net_device *ndev)
+{
+	struct pavo_port *port;
+
+	hash_for_each_possible_rcu(pavo_ports, port, node,
+				   (unsigned long)ndev) {
+		if (rcu_access_pointer(port->ndev) == ndev)
+			return port;
+	}
+	return NULL;
+}
+
+/* pavo_port_below - find the port of the interface below a VLAN, in the same namespace. */
+struct pavo_port *pavo_port_below(const struct net_device *vlan);
+
 /**
  * pavo_port_on - find the port that receives the packets of an interface.
  * @ndev: the port's interface, or a VLAN of it in the same namespace
@@ -43,7 +58,13 @@ int pavo_net_group6(struct net *net, const struct net_device *ndev,
  * Context: RCU read side.
  * Return: the port; NULL: none.
  */
-struct pavo_port *pavo_port_on(const struct net_device *ndev);
+static inline struct pavo_port *pavo_port_on(const struct net_device *ndev)
+{
+	struct pavo_port *port = pavo_port_lookup(ndev);
+
+	return likely(port) || !is_vlan_dev(ndev) ? port :
+						    pavo_port_below(ndev);
+}
 
 /**
  * pavo_port_owns - true if an interface is in the namespace of a port. Only then may it carry the
@@ -62,15 +83,40 @@ bool pavo_net_guarded(void);
 /* loopback.c */
 
 /**
- * pavo_loopback_send - queue a packet for an adapter of the same namespace; consumes it.
- * pavo_loopback_deliver() delivers it.
- * @skb:   the packet. skb->data is at its UDP header, and its route leads to the loopback interface
- * @share: hash of the sending user, below PAVO_LOOPBACK_SHARES
+ * pavo_local_send - queue a packet for an adapter of the same namespace; consumes it.
+ * pavo_net_deliver() delivers it.
+ * @skb:   the packet, whose route leads to the loopback interface
+ * @share: hash of the sending user, below PAVO_USER_SHARES
  *
  * Context: BH disabled.
  * Return: 0; -ENOBUFS: the queue, or the user's share of it, is full.
  */
-int pavo_loopback_send(struct sk_buff *skb, u8 share);
+int pavo_local_send(struct sk_buff *skb, u8 share);
+
+/*
+ * pavo_flow_takes_local - true if a packet goes to an adapter of the same namespace without the
+ * network stack. All packets take the same path, so they stay in order.
+ */
+static inline bool pavo_flow_takes_local(const struct pavo_flow *flow,
+					 const struct sk_buff *skb)
+{
+	return flow->local && skb_dst(skb)->dev->flags & IFF_LOOPBACK &&
+	       READ_ONCE(pavo_deferred_icrc);
+}
+
+/* tx.c: these consume the reference to the route; NULL: there is none */
+
+/** pavo_tx_address - push UDP and IP headers. An error consumes the packet. */
+int pavo_tx_address(const struct pavo_stats *stats,
+		    const struct pavo_flow *flow, struct dst_entry *dst,
+		    struct sk_buff *skb);
+/** pavo_tx_add_trailer - append space behind the payload. NULL: no memory, all is consumed. */
+u8 *pavo_tx_add_trailer(const struct pavo_stats *stats, struct dst_entry *dst,
+			struct sk_buff *skb, unsigned int len);
+/** pavo_tx_pass - pass @packets packets in one skb to the stack, and count them. */
+int pavo_tx_pass(const struct pavo_stats *stats, const struct pavo_flow *flow,
+		 struct sk_buff *skb, unsigned int packets, unsigned int bytes);
+
 int pavo_loopback_init(void (*loopback)(struct sk_buff *skb));
 void pavo_loopback_exit(void);
 
@@ -104,9 +150,6 @@ void pavo_add_frag(struct sk_buff *skb, struct page *page, unsigned int offset,
 		   unsigned int len);
 
 /* deferred_icrc.c */
-
-/* Parameter: adapters of this machine exchange packets with deferred ICRC. */
-extern bool pavo_deferred_icrc;
 
 /*
  * GSO type of a packet with deferred ICRC: a tunnel, because sockets of tunnels get it without
@@ -150,15 +193,21 @@ static inline bool pavo_is_deferred(const struct sk_buff *skb)
 	return skb_is_gso(skb) && pavo_deferred_has_type(skb);
 }
 
+/* Bytes of metadata at the end of a packet. */
+#define PAVO_TAIL_LEN sizeof(struct pavo_meta)
+
 /**
- * pavo_deferred_merged - give a super-packet that GRO has merged its GSO type.
+ * pavo_gso_finish - give a super-packet that GRO has merged its GSO type and its metadata.
  * @skb:   the super-packet; gso_size is the payload of each packet, and it has no ICRC
  * @at:    offset of its BTH from skb->data
  * @npkts: packets
  * @ipv6:  family
+ * @ip:    its IP header
+ * @to:    space for the metadata at its end; NULL: none
  */
-void pavo_deferred_merged(struct sk_buff *skb, unsigned int at,
-			  unsigned int npkts, bool ipv6);
+void pavo_gso_finish(struct sk_buff *skb, unsigned int at, unsigned int npkts,
+		     bool ipv6, const void *ip, void *to);
+
 /**
  * pavo_deferred_mark - set the inner protocol that makes the stack call pavo's segmentation.
  * @skb:     the packet; skb->data is at its BTH
@@ -252,17 +301,37 @@ enum pavo_parse_status pavo_coalesced_parse(struct pavo_pkt *pkt,
 					    unsigned int from,
 					    unsigned int len);
 
-/* tx.c */
-int pavo_tx_authentic(const struct pavo_stats *stats, struct pavo_flow *flow,
-		      struct sk_buff *skb, struct pavo_meta *meta, void *to,
-		      unsigned int packets, unsigned int bytes);
+/* deferred_icrc.c: packets with metadata, at load, after it, and in reverse order */
+int pavo_offload_init(const struct pavo_net_calls *calls);
+void pavo_offload_start(void);
+void pavo_offload_stop(void);
+void pavo_offload_exit(void);
 
-void pavo_deferred_init(bool (*when_leaving)(const struct pavo_meta *meta,
-					     u32 psn));
-void pavo_deferred_exit(void);
+/* Received packets with metadata: their ICRC is deferred. */
+
+/** pavo_rx_begin_meta - prepare @rx; sets rx->unit if the skb claims to have metadata. */
+static inline void pavo_rx_begin_meta(struct pavo_rx *rx)
+{
+	rx->unit = pavo_is_deferred(rx->skb) ? skb_shinfo(rx->skb)->gso_size :
+					       0;
+	rx->meta.port = 0;
+	rx->meta.flags = 0;
+	rx->meta.packets = 0;
+}
+
+/** pavo_rx_read_meta - read the metadata. Return: as pavo_deferred_meta(). */
+int pavo_rx_read_meta(struct pavo_rx *rx);
+/** pavo_rx_parse_meta - parse the headers of a packet with metadata. */
+enum pavo_parse_status pavo_rx_parse_meta(struct pavo_rx *rx);
+/** pavo_rx_verify_meta - true if the metadata are authentic; @local: no verification is needed. */
+bool pavo_rx_verify_meta(struct pavo_rx *rx, bool local);
+/** pavo_rx_restore_meta - get the verified metadata of a packet from a backlog. */
+void pavo_rx_restore_meta(struct pavo_rx *rx);
 
 /* Most bytes of pad and ICRC, rounded up. */
 #define PAVO_TRAILER_MAX 8
+/* Most bytes behind the payload: pad, ICRC and metadata. A multiple of 8. */
+#define PAVO_TRAILER_SPACE ALIGN(PAVO_TRAILER_MAX + sizeof(struct pavo_meta), 8)
 
 int pavo_pages_init(void);
 void pavo_pages_exit(void);

@@ -13,18 +13,12 @@
 #include <net/net_namespace.h>
 #include "net_private.h"
 
-static DEFINE_HASHTABLE(ports, 6);
+struct hlist_head pavo_ports[1 << PAVO_PORTS_BITS];
 static DEFINE_XARRAY_ALLOC1(numbers);
 
 struct pavo_port *pavo_port_find(const struct net_device *ndev)
 {
-	struct pavo_port *port;
-
-	hash_for_each_possible_rcu(ports, port, node, (unsigned long)ndev) {
-		if (rcu_access_pointer(port->ndev) == ndev)
-			return port;
-	}
-	return NULL;
+	return pavo_port_lookup(ndev);
 }
 
 struct pavo_port *pavo_port_numbered(u32 number)
@@ -36,7 +30,7 @@ void pavo_port_publish(struct pavo_port *port, const struct net_device *ndev)
 {
 	if (xa_alloc(&numbers, &port->number, port, xa_limit_31b, GFP_KERNEL))
 		port->number = 0;
-	hash_add_rcu(ports, &port->node, (unsigned long)ndev);
+	hash_add_rcu(pavo_ports, &port->node, (unsigned long)ndev);
 }
 
 void pavo_port_forget(struct pavo_port *port)
@@ -48,16 +42,12 @@ void pavo_port_forget(struct pavo_port *port)
 		xa_erase(&numbers, port->number);
 }
 
-struct pavo_port *pavo_port_on(const struct net_device *ndev)
+struct pavo_port *pavo_port_below(const struct net_device *vlan)
 {
-	struct pavo_port *port = pavo_port_find(ndev);
-	struct net_device *below;
+	const struct net_device *below = vlan_dev_real_dev(vlan);
 
-	if (port || !is_vlan_dev(ndev))
-		return port;
-	below = vlan_dev_real_dev(ndev);
 	/* A VLAN that was moved, and its addresses, belong to another namespace. */
-	if (!net_eq(dev_net(below), dev_net(ndev)))
+	if (!net_eq(dev_net(below), dev_net(vlan)))
 		return NULL;
 	return pavo_port_find(below);
 }

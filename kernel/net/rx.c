@@ -4,9 +4,10 @@
  *
  * Called by the network stack for every datagram to the RoCEv2 port, in softirq. The sender chooses
  * every byte, so this file checks each field before it uses it, and passes no packet on before its
- * ICRC is verified. It allocates no memory, takes no lock, and copies only headers that are not
- * contiguous. The stack holds the RCU read lock.
+ * ICRC is verified. Until then it allocates no memory, takes no lock, and copies only headers
+ * that are not contiguous. The stack holds the RCU read lock.
  */
+#include <linux/highmem.h>
 #include <linux/inetdevice.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
@@ -184,13 +185,6 @@ enum pavo_parse_status pavo_parse_headers(struct pavo_pkt *pkt,
 	return status;
 }
 
-/* The place of verified metadata, to which the sender of the packet cannot write. */
-static struct pavo_meta *verified_meta(struct sk_buff *skb)
-{
-	BUILD_BUG_ON(sizeof(struct pavo_meta) > sizeof(skb->cb));
-	return (struct pavo_meta *)skb->cb;
-}
-
 /* Parse the headers of a packet; skb->data is at the UDP header. */
 static enum pavo_parse_status parse_rx(struct pavo_rx *rx)
 {
@@ -201,7 +195,7 @@ static enum pavo_parse_status parse_rx(struct pavo_rx *rx)
 	    ntohs(((struct udphdr *)skb->data)->len) != skb->len)
 		return PAVO_PARSE_SHORT;
 	if (rx->unit)
-		status = pavo_deferred_parse(&rx->pkt, &rx->meta, skb, rx->at);
+		status = pavo_rx_parse_meta(rx);
 	else
 		status = pavo_parse_headers(&rx->pkt, skb, rx->at,
 					    skb->len - rx->at);
@@ -214,30 +208,12 @@ static void set_skb(struct pavo_rx *rx, struct sk_buff *skb)
 {
 	rx->skb = skb;
 	rx->ipv6 = is_ipv6(skb);
-	rx->unit = pavo_is_deferred(skb) ? skb_shinfo(skb)->gso_size : 0;
 	rx->at = sizeof(struct udphdr);
 	rx->index = 0;
-	rx->meta.port = 0;
-	rx->meta.flags = 0;
-	rx->meta.packets = 0;
+	pavo_rx_begin_meta(rx);
 }
 
-/* True if its ICRC is right, or, where the ICRC is deferred, its metadata is authentic. */
-static bool is_genuine(struct pavo_rx *rx, bool loopback)
-{
-	if (!rx->unit)
-		return rx_icrc_ok(rx);
-	if (likely(loopback) ||
-	    (rx->ipv6 == !!(rx->meta.flags & PAVO_META_IPV6) &&
-	     pavo_auth_verify(&rx->meta, rx->skb, rx->at,
-			      skb_network_header(rx->skb)))) {
-		*verified_meta(rx->skb) = rx->meta;
-		return true;
-	}
-	return false;
-}
-
-bool pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb, bool loopback)
+bool pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb, bool local)
 {
 	enum pavo_parse_status status = PAVO_PARSE_SHORT;
 
@@ -247,18 +223,17 @@ bool pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb, bool loopback)
 	if (unlikely(!rx->port))
 		goto drop;
 
-	if (!rx->unit || !pavo_deferred_meta(&rx->meta, skb, rx->at))
+	if (!rx->unit || !pavo_rx_read_meta(rx))
 		status = parse_rx(rx);
 	if (unlikely(status != PAVO_PARSE_OK)) {
 		count_malformed(rx->port->stats, status);
 		goto drop;
 	}
-	if (unlikely(!is_genuine(rx, loopback))) {
+	if (unlikely(rx->unit ? !pavo_rx_verify_meta(rx, local) :
+				!rx_icrc_ok(rx))) {
 		pavo_stats_add(rx->port->stats, rx_icrc_encapsulated, 1);
 		goto drop;
 	}
-	if (unlikely(rx->meta.flags & PAVO_META_MERGED))
-		pavo_gso_count_merged(rx->pkt.npkts);
 	return true;
 drop:
 	kfree_skb(skb);
@@ -303,6 +278,100 @@ void pavo_rx_parse(struct pavo_rx *rx, struct pavo_port *port,
 	rx->port = port;
 	set_skb(rx, skb);
 	if (rx->unit)
-		rx->meta = *verified_meta(skb);
+		pavo_rx_restore_meta(rx);
 	WARN_ON_ONCE(parse_rx(rx) != PAVO_PARSE_OK);
+}
+
+/*
+ * The one copy of the receive path: from the fragments of a packet to pages, page by page. A cursor
+ * remembers the fragment of the next byte, so the fragments of a super-packet are walked once.
+ */
+
+/* Copy @n bytes of one fragment, from its byte @off on. -EFAULT: it is memory of a device. */
+static int copy_frag(u8 *to, const skb_frag_t *frag, unsigned int off,
+		     unsigned int n)
+{
+	struct page *page = skb_frag_page(frag);
+	unsigned int len;
+	const u8 *from;
+
+	if (unlikely(!page))
+		return -EFAULT;
+	for (off += skb_frag_off(frag); n; to += len, off += len, n -= len) {
+		len = min_t(unsigned int, n, PAGE_SIZE - offset_in_page(off));
+		from = kmap_local_page(pavo_nth_page(page, off >> PAGE_SHIFT));
+		memcpy(to, from + offset_in_page(off), len);
+		kunmap_local(from);
+	}
+	return 0;
+}
+
+/* Copy bytes of the linear part, if the cursor is there. Return: how many. */
+static unsigned int copy_head(u8 *to, const struct pavo_rx_bytes *bytes,
+			      unsigned int n)
+{
+	unsigned int head = skb_headlen(bytes->skb);
+
+	if (bytes->at >= head)
+		return 0;
+	n = min(n, head - bytes->at);
+	memcpy(to, bytes->skb->data + bytes->at, n);
+	return n;
+}
+
+static int copy_bytes(struct pavo_rx_bytes *bytes, u8 *to, unsigned int n)
+{
+	const struct skb_shared_info *info = skb_shinfo(bytes->skb);
+	unsigned int len, off;
+
+	len = copy_head(to, bytes, n);
+	for (;;) {
+		bytes->at += len;
+		to += len;
+		n -= len;
+		if (!n)
+			return 0;
+		if (bytes->frag == info->nr_frags)
+			return -EFAULT;
+		off = bytes->at - bytes->start;
+		len = min(n, skb_frag_size(&info->frags[bytes->frag]) - off);
+		if (copy_frag(to, &info->frags[bytes->frag], off, len))
+			return -EFAULT;
+		if (off + len == skb_frag_size(&info->frags[bytes->frag]))
+			bytes->start +=
+				skb_frag_size(&info->frags[bytes->frag++]);
+	}
+}
+
+struct pavo_rx_bytes pavo_rx_bytes_at(const struct sk_buff *skb,
+				      unsigned int from)
+{
+	const struct skb_shared_info *info = skb_shinfo(skb);
+	struct pavo_rx_bytes bytes = {
+		.skb = skb,
+		.at = from,
+		.start = skb_headlen(skb),
+	};
+
+	while (bytes.frag < info->nr_frags &&
+	       from >= bytes.start + skb_frag_size(&info->frags[bytes.frag]))
+		bytes.start += skb_frag_size(&info->frags[bytes.frag++]);
+	return bytes;
+}
+
+int pavo_rx_copy(struct pavo_rx_bytes *bytes, struct page *page,
+		 unsigned int offset, unsigned int n)
+{
+	u8 *to = kmap_local_page(page);
+	int err;
+
+	if (unlikely(skb_has_frag_list(bytes->skb))) {
+		err = skb_copy_bits(bytes->skb, bytes->at, to + offset, n);
+		bytes->at += n;
+	} else {
+		err = copy_bytes(bytes, to + offset, n);
+	}
+	kunmap_local(to);
+	flush_dcache_page(page);
+	return err;
 }

@@ -201,37 +201,36 @@ int pavo_net_init(const struct pavo_net_calls *net_calls)
 	int err;
 
 	calls = net_calls;
-	pavo_auth_init();
-	err = pavo_loopback_init(calls->loopback);
+	err = pavo_offload_init(calls);
 	if (err)
 		return err;
 	err = pavo_icrc_init();
 	if (err)
-		goto err_loopback;
+		goto err_offload;
 	err = pavo_pages_init();
 	if (err)
 		goto err_icrc;
 	err = register_pernet_subsys(&net_ops);
 	if (err)
 		goto err_pages;
-	pavo_deferred_init(calls->leaves);
+	pavo_offload_start();
 	return 0;
 
 err_pages:
 	pavo_pages_exit();
 err_icrc:
 	pavo_icrc_exit();
-err_loopback:
-	pavo_loopback_exit();
+err_offload:
+	pavo_offload_stop();
 	return err;
 }
 
 void pavo_net_exit(void)
 {
 	WARN_ON(!list_empty(&nets));
-	pavo_loopback_exit();
+	pavo_offload_stop();
 	unregister_pernet_subsys(&net_ops);
-	pavo_deferred_exit();
+	pavo_offload_exit();
 	pavo_pages_exit();
 	pavo_icrc_exit();
 }

@@ -20,9 +20,6 @@
 #include "stats.h"
 #include "net_private.h"
 
-/* Most bytes behind the payload: pad, ICRC and metadata. A multiple of 8. */
-#define TRAILER_SPACE ALIGN(PAVO_TRAILER_MAX + sizeof(struct pavo_meta), 8)
-
 /* Longest piece of payload from napi_alloc_frag(); more gets a page of its own. */
 #define PAVO_PIECE_MAX 256
 
@@ -36,7 +33,7 @@
  */
 static struct sk_buff *alloc_head(unsigned int len)
 {
-	unsigned int size = SKB_DATA_ALIGN(TRAILER_SPACE + len) +
+	unsigned int size = SKB_DATA_ALIGN(PAVO_TRAILER_SPACE + len) +
 			    SKB_DATA_ALIGN(sizeof(struct skb_shared_info));
 	struct sk_buff *skb;
 	void *piece;
@@ -47,7 +44,8 @@ static struct sk_buff *alloc_head(unsigned int len)
 	piece = napi_alloc_frag(size);
 	if (unlikely(!piece))
 		return NULL;
-	skb = napi_build_skb(piece + TRAILER_SPACE, size - TRAILER_SPACE);
+	skb = napi_build_skb(piece + PAVO_TRAILER_SPACE,
+			     size - PAVO_TRAILER_SPACE);
 	if (unlikely(!skb))
 		skb_free_frag(piece);
 	return skb;
@@ -60,7 +58,7 @@ struct sk_buff *pavo_tx_alloc(const struct pavo_stats *stats,
 	unsigned int hdr_len = pkt ? pavo_op_info(pkt->opcode)->hdr_len : 0;
 	struct sk_buff *skb;
 
-	skb = alloc_head(flow->headroom + hdr_len + copy + TRAILER_SPACE);
+	skb = alloc_head(flow->headroom + hdr_len + copy + PAVO_TRAILER_SPACE);
 	if (unlikely(!skb)) {
 		pavo_stats_add(stats, tx_drop_no_memory, 1);
 		return NULL;
@@ -134,7 +132,7 @@ static void *put_trailer(struct sk_buff *skb, unsigned int len)
 		return skb_put(skb, len);
 
 	if (likely(skb->head_frag)) {
-		trailer = skb->head - TRAILER_SPACE;
+		trailer = skb->head - PAVO_TRAILER_SPACE;
 		get_page(virt_to_head_page(trailer));
 	} else {
 		trailer = napi_alloc_frag(len);
@@ -252,35 +250,18 @@ static void count_sent(const struct pavo_stats *stats, unsigned int packets,
 	pavo_stats_add_bh(stats, tx_bytes, bytes);
 }
 
-/* Send a packet to an adapter of the same namespace. */
-static int send_loopback(const struct pavo_flow *flow, struct sk_buff *skb)
-{
-	__skb_pull(skb, skb_transport_offset(skb));
-	return pavo_loopback_send(skb, flow->share);
-}
-
-/* As pavo_flow_is_loopback(). All packets take the same path, so they stay in order. */
-static bool takes_loopback(const struct pavo_flow *flow,
-			   const struct sk_buff *skb)
-{
-	return flow->loopback && skb_dst(skb)->dev->flags & IFF_LOOPBACK &&
-	       READ_ONCE(pavo_deferred_icrc);
-}
-
 static int send_addressed(const struct pavo_flow *flow, struct sk_buff *skb)
 {
 	struct net *net = dev_net(skb_dst(skb)->dev);
 
-	if (takes_loopback(flow, skb))
-		return send_loopback(flow, skb);
+	if (pavo_flow_takes_local(flow, skb))
+		return pavo_local_send(skb, flow->share);
 	return flow->ipv6 ? ip6_local_out(net, NULL, skb) :
 			    ip_local_out(net, NULL, skb);
 }
 
-/* Pass @packets packets in one skb to the stack, and count them. */
-static int pass_packets(const struct pavo_stats *stats,
-			const struct pavo_flow *flow, struct sk_buff *skb,
-			unsigned int packets, unsigned int bytes)
+int pavo_tx_pass(const struct pavo_stats *stats, const struct pavo_flow *flow,
+		 struct sk_buff *skb, unsigned int packets, unsigned int bytes)
 {
 	int err = send_addressed(flow, skb);
 
@@ -295,15 +276,13 @@ int pavo_tx_send_finished(const struct pavo_stats *stats,
 {
 	unsigned int len = skb->len - skb_transport_offset(skb);
 
-	return pass_packets(stats, flow, skb, 1, len - sizeof(struct udphdr));
+	return pavo_tx_pass(stats, flow, skb, 1, len - sizeof(struct udphdr));
 }
 
-/* Find the route of a packet and push UDP and IP headers. An error consumes it. */
-static int address_packet(const struct pavo_stats *stats,
-			  struct pavo_flow *flow, struct sk_buff *skb)
+int pavo_tx_address(const struct pavo_stats *stats,
+		    const struct pavo_flow *flow, struct dst_entry *dst,
+		    struct sk_buff *skb)
 {
-	struct dst_entry *dst = pavo_flow_route(flow);
-
 	if (unlikely(!dst)) {
 		pavo_stats_add(stats, tx_drop_no_route, 1);
 		kfree_skb(skb);
@@ -320,33 +299,39 @@ static int address_packet(const struct pavo_stats *stats,
 	return 0;
 }
 
-/* Append @len bytes behind the payload. NULL: no memory; @skb is consumed. */
-static u8 *add_packet_trailer(const struct pavo_stats *stats,
-			      struct sk_buff *skb, unsigned int len)
+u8 *pavo_tx_add_trailer(const struct pavo_stats *stats, struct dst_entry *dst,
+			struct sk_buff *skb, unsigned int len)
 {
 	u8 *trailer = put_trailer(skb, len);
 
 	if (unlikely(!trailer)) {
 		pavo_stats_add(stats, tx_drop_no_memory, 1);
+		dst_release(dst);
 		kfree_skb(skb);
 	}
 	return trailer;
 }
 
-int pavo_tx_finish_icrc(const struct pavo_stats *stats, struct pavo_flow *flow,
-			struct sk_buff *skb, unsigned int pad)
+int pavo_tx_finish(const struct pavo_stats *stats, const struct pavo_flow *flow,
+		   struct dst_entry *dst, struct sk_buff *skb, unsigned int pad)
 {
-	u8 *trailer = add_packet_trailer(stats, skb, pad + PAVO_ICRC_LEN);
+	u8 *trailer = pavo_tx_add_trailer(stats, dst, skb, pad + PAVO_ICRC_LEN);
 	int err;
 
 	if (unlikely(!trailer))
 		return -ENOBUFS;
 	/* Clear the pad, and bytes of the ICRC that finish_icrc() writes: one store of 4 bytes. */
 	memset(trailer, 0, PAVO_ICRC_LEN);
-	err = address_packet(stats, flow, skb);
+	err = pavo_tx_address(stats, flow, dst, skb);
 	if (!err)
 		finish_icrc(skb, flow->ipv6, trailer + pad);
 	return err;
+}
+
+int pavo_tx_finish_icrc(const struct pavo_stats *stats, struct pavo_flow *flow,
+			struct sk_buff *skb, unsigned int pad)
+{
+	return pavo_tx_finish(stats, flow, pavo_flow_route(flow), skb, pad);
 }
 
 int pavo_tx_send(const struct pavo_stats *stats, struct pavo_flow *flow,
@@ -355,57 +340,4 @@ int pavo_tx_send(const struct pavo_stats *stats, struct pavo_flow *flow,
 	int err = pavo_tx_finish_icrc(stats, flow, skb, pad);
 
 	return err ?: pavo_tx_send_finished(stats, flow, skb);
-}
-
-/*
- * pavo_tx_authentic - add headers and authentic metadata to a packet with deferred ICRC, and send
- * it; consumes @skb. @to: space for the metadata at its end.
- */
-int pavo_tx_authentic(const struct pavo_stats *stats, struct pavo_flow *flow,
-		      struct sk_buff *skb, struct pavo_meta *meta, void *to,
-		      unsigned int packets, unsigned int bytes)
-{
-	int err = address_packet(stats, flow, skb);
-
-	if (unlikely(err))
-		return err;
-	if (flow->ipv6)
-		meta->flags |= PAVO_META_IPV6;
-	/* No other code can change a packet that is looped back. */
-	if (!takes_loopback(flow, skb) &&
-	    pavo_auth_sign(meta, skb,
-			   skb_transport_offset(skb) + sizeof(struct udphdr),
-			   skb->data)) {
-		kfree_skb(skb);
-		return -EHOSTUNREACH;
-	}
-	memcpy(to, meta, sizeof(*meta));
-	return pass_packets(stats, flow, skb, packets, bytes);
-}
-
-int pavo_tx_send_deferred(const struct pavo_stats *stats,
-			  struct pavo_flow *flow, struct sk_buff *skb,
-			  const struct pavo_pkt *pkt, unsigned int unit,
-			  struct pavo_meta *meta)
-{
-	unsigned int hdr_len = pavo_op_info(pkt->opcode)->hdr_len;
-	unsigned int payload = skb->len - hdr_len;
-	u32 bytes = pavo_gso_bytes(pkt, payload);
-	unsigned int offset = pkt->pad + PAVO_ICRC_LEN;
-	u8 *trailer;
-
-	trailer = add_packet_trailer(stats, skb, offset + sizeof(*meta));
-	if (unlikely(!trailer))
-		return -ENOBUFS;
-	/* Clear pad and ICRC, and bytes of the metadata that are written later: one store. */
-	memset(trailer, 0, PAVO_TRAILER_MAX);
-	pavo_deferred_mark(skb, hdr_len);
-	/*
-	 * The stack compares the length of a segment, headers and gso_size, with the route's MTU.
-	 */
-	if (pkt->npkts == 1)
-		unit = payload + pkt->pad;
-	pavo_deferred_make(skb, unit, pkt->npkts);
-	return pavo_tx_authentic(stats, flow, skb, meta, trailer + offset,
-				 pkt->npkts, bytes);
 }

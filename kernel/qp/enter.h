@@ -25,18 +25,18 @@ struct pavo_side_work {
 	enum pavo_loop loop;
 };
 
-/* Advance to the next packet of a coalesced packet. Return: true if there is one. */
+/* Advance to the next packet of an skb. Return: true if there is one. */
 static __always_inline bool pavo_side_next(struct pavo_qp *qp,
 					   struct pavo_rx *rx)
 {
-	if (likely(!rx->meta.packets) || !pavo_rx_next(rx))
+	if (!pavo_rx_has_next(rx) || !pavo_rx_next(rx))
 		return false;
 	trace_pavo_receive(qp, &rx->pkt, rx->pkt.payload);
 	return true;
 }
 
 /*
- * Handle a packet, or all packets of a coalesced packet, from @side->index on if that was deferred.
+ * Handle the packets of an skb, from @side->index on if that one was deferred.
  * Return: true: the packet is deferred.
  */
 static __always_inline bool pavo_side_handle(struct pavo_qp *qp,
@@ -83,8 +83,8 @@ static __always_inline void pavo_side_drain(struct pavo_qp *qp,
 }
 
 /*
- * Do the pending work, unless packets that the side has looped back wait on another CPU. The side
- * is locked.
+ * Do the pending work, unless packets that the side has sent wait on another CPU. The side is
+ * locked.
  * Return: true: work is left for the QP's work, on CPU *@cpu.
  */
 static __always_inline bool pavo_side_visit(struct pavo_qp *qp,
@@ -94,14 +94,10 @@ static __always_inline bool pavo_side_visit(struct pavo_qp *qp,
 {
 	bool more = true;
 
-	if (unlikely(qp->flow.loopback) &&
-	    pavo_loopback_is_behind(&side->mark)) {
-		*cpu = side->mark.cpu;
-	} else {
+	if (likely(!pavo_tx_elsewhere(&side->tx, cpu))) {
 		*cpu = smp_processor_id();
 		more = work->visit(qp, budget);
-		if (unlikely(qp->flow.loopback))
-			side->mark = pavo_loopback_mark();
+		pavo_tx_leave(&side->tx);
 	}
 	if (unlikely(more)) {
 		WRITE_ONCE(side->resting, true);
@@ -155,7 +151,7 @@ static __always_inline void pavo_side_run(struct pavo_qp *qp,
 		spin_unlock(&side->lock);
 		/* Each iteration costs budget, because other CPUs may add work without end. */
 		pavo_budget_spend(&budget, 1, 0);
-		if (unlikely(pavo_loopback_deliver(&budget)))
+		if (unlikely(pavo_net_deliver(&budget)))
 			budget.packets = 0;
 		local_bh_enable();
 		pavo_cq_raise(cq);
@@ -201,7 +197,7 @@ static __always_inline void pavo_side_receive(struct pavo_qp *qp,
 		more = pavo_side_visit(qp, side, &cpu, &budget, work);
 	rcu_read_unlock();
 	spin_unlock(&side->lock);
-	pavo_loopback_deliver(&budget);
+	pavo_net_deliver(&budget);
 	if (likely(!deferred))
 		pavo_rx_free(rx->skb);
 	pavo_cq_raise(cq);

@@ -20,7 +20,8 @@
 #include "budget.h"
 #include "memory/key_state.h"
 #include "memory/pd.h"
-#include "net/net.h"
+#include "net/conn.h"
+#include "net/xmit.h"
 #include "qp/requester_side.h"
 #include "qp/responder_side.h"
 #include "rings/cq_ring.h"
@@ -62,20 +63,6 @@ struct pavo_qp_attrs {
 };
 
 /**
- * struct pavo_pair - the peer of a queue pair, if it is on this machine (pair.c).
- * @node: in the table of queue pairs that have a path
- * @dqpn: QPN of the peer, by which it is in the table
- * @peer: the peer, under RCU; NULL: not on this machine
- * @plain_until: jiffies; packets that were sent without metadata have arrived by then
- */
-struct pavo_pair {
-	struct hlist_node node;
-	u32 dqpn;
-	struct pavo_qp __rcu *peer;
-	u64 plain_until;
-};
-
-/**
  * struct pavo_qp - queue pair.
  * @ib:      the object of rdma core, first
  * @dev:     its adapter
@@ -96,7 +83,7 @@ struct pavo_pair {
  * @attr:    attributes
  * @flow:    path to the peer, from RTR on; not of datagram QPs. Changed under both side locks
  * @has_flow: @flow is valid
- * @pair:    its peer on this machine
+ * @conn:    what net/ knows of it and its peer
  * @req:     the requester
  * @resp:    the responder
  * @events:  bits by enum ib_event_type, which @end_work raises
@@ -122,7 +109,7 @@ struct pavo_qp {
 	struct pavo_qp_attrs attr;
 	struct pavo_flow flow;
 	bool has_flow;
-	struct pavo_pair pair;
+	struct pavo_conn conn;
 	struct pavo_requester req;
 	struct pavo_responder resp;
 	unsigned long events;
@@ -202,46 +189,29 @@ int pavo_qp_reserve_qpn(struct pavo_qp *qp);
 void pavo_qp_forget(struct pavo_qp *qp);
 
 /** pavo_qp_find - find a QP by its QPN; NULL: none. RCU read side. */
-struct pavo_qp *pavo_qp_find(struct pavo_dev *dev, u32 qpn);
-
-/* pair.c */
-
-/** pavo_pair_enter - enter @qp, which has a path, and make a pair of it and its same-host peer. */
-void pavo_pair_enter(struct pavo_qp *qp);
-/** pavo_pair_leave - end the pair of @qp, if any, and remove it from the table. */
-void pavo_pair_leave(struct pavo_qp *qp);
-
-/** pavo_same_host - true if the peer is a queue pair of this machine. */
-static inline bool pavo_same_host(const struct pavo_qp *qp)
+static inline struct pavo_qp *pavo_qp_find(struct pavo_dev *dev, u32 qpn)
 {
-	return rcu_access_pointer(qp->pair.peer);
+	struct pavo_qp *qp = pavo_lookup_cache_find(&dev->qp_cache, qpn);
+
+	return likely(qp && qp->key_state.number == qpn) ?
+		       qp :
+		       xa_load(&dev->qps, qpn);
 }
 
-/** pavo_pair_sent_plain - record that a packet of @qp was sent without metadata. */
-void pavo_pair_sent_plain(struct pavo_qp *qp);
+/* attached.c */
 
 /**
- * pavo_pair_accepts - false if a packet is known to be from another sender than the peer. RCU read
- * side.
- * @qp: a connected QP
- * @rx: the packet, from the peer's address
+ * pavo_qp_may_read - true if memory that is attached to a packet may be read. RCU read side.
+ * @port:  number of the sender's port
+ * @qpn:   QPN of the sender
+ * @psn:   of the packet
+ * @lkey:  key of the memory
+ * @token: token of the key's registration
  */
-bool pavo_pair_accepts(const struct pavo_qp *qp, const struct pavo_rx *rx);
+bool pavo_qp_may_read(u32 port, u32 qpn, u32 psn, u32 lkey, u32 token);
 
-/** pavo_may_read_attached - true if memory attached to a packet may be read. RCU read side. */
-bool pavo_may_read_attached(const struct pavo_meta *meta, u32 psn);
-
-/** pavo_pair_leaves - see &struct pavo_net_calls.leaves. */
-bool pavo_pair_leaves(const struct pavo_meta *meta, u32 psn);
-
-/** pavo_meta_of - return metadata with @qp as the sender. */
-static inline struct pavo_meta pavo_meta_of(const struct pavo_qp *qp)
-{
-	return (struct pavo_meta){
-		.port = qp->dev->port.number,
-		.qpn = qp->ib.qp_num,
-	};
-}
+/** pavo_qp_conn - find the pair of a queue pair likewise; NULL: none. RCU read side. */
+struct pavo_conn *pavo_qp_conn(u32 port, u32 qpn);
 
 /* failure.c */
 

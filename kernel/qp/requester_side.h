@@ -75,9 +75,6 @@ struct pavo_tx_cursor {
  * @went_back:  the cursor was moved back to UPSN, which is done once for each UPSN
  * @ready:      @npsn was set to sq_psn (RTS reached since RESET)
  * @notify_drained: raise SQ_DRAINED when no request is outstanding
- * @retransmit: clone of a packet that was retransmitted. The two share data until the packet has
- *              left the queues of this machine; NULL: none
- * @coalesced:  short packets that count as sent, while the owner collects more
  * @pause:      time in ns until which no packet is sent, after the interface refused one; 0: none
  * @drr:        its DRR queue and credits (requester/drr_queue.c)
  * @timer:      loss timer and RNR timer
@@ -120,8 +117,6 @@ struct pavo_requester {
 	bool went_back;
 	bool ready;
 	bool notify_drained;
-	struct sk_buff *retransmit;
-	struct pavo_coalesced coalesced;
 	u64 pause;
 	struct pavo_drr_queue drr;
 	struct pavo_timer_state timer;

@@ -20,7 +20,7 @@
 #include <linux/time64.h>
 #include "memory/odp.h"
 #include "memory/rkm.h"
-#include "net/net.h"
+#include "net/xmit.h"
 #include "accounting.h"
 #include "status.h"
 
@@ -48,9 +48,8 @@ enum pavo_stage {
  * @stage:   enum pavo_stage. If it is not BEGIN, the first packet of @backlog is deferred: the side
  *           has begun to handle it, and continues there when @missing or @inval has ended
  * @done:    bytes of that stage that have been written
- * @index:   index of the deferred packet, if the first one of @backlog is a coalesced packet
- * @backoff: losses, and packets of the peer, which decide whether ICRCs are deferred
- * @mark:    position behind its packets that are looped back
+ * @index:   index of the deferred packet in the first skb of @backlog
+ * @tx:      what net/ knows of it as a sender
  * @resting: it has left work to the QP's work. Softirqs leave more work to that, too
  */
 struct pavo_side {
@@ -62,8 +61,7 @@ struct pavo_side {
 	u8 stage;
 	u32 done;
 	u32 index;
-	struct pavo_gso_backoff backoff;
-	struct pavo_loopback_mark mark;
+	struct pavo_tx tx;
 	bool resting;
 };
 
@@ -76,8 +74,6 @@ static inline void pavo_side_init(struct pavo_side *side)
 	side->stage = PAVO_STAGE_BEGIN;
 	side->done = 0;
 	side->index = 0;
-	side->backoff = (struct pavo_gso_backoff){};
-	side->mark = (struct pavo_loopback_mark){};
 	side->resting = false;
 	skb_queue_head_init(&side->backlog);
 }

@@ -16,15 +16,6 @@
 #define PAVO_FIRST_QPN 17
 #define PAVO_LAST_QPN 0xfffffe
 
-struct pavo_qp *pavo_qp_find(struct pavo_dev *dev, u32 qpn)
-{
-	struct pavo_qp *qp = pavo_lookup_cache_find(&dev->qp_cache, qpn);
-
-	return likely(qp && qp->key_state.number == qpn) ?
-		       qp :
-		       xa_load(&dev->qps, qpn);
-}
-
 static int choose_qpn(struct pavo_qp *qp, u32 *qpn)
 {
 	struct xarray *qps = &qp->dev->qps;

@@ -113,7 +113,7 @@ void pavo_requester_drain(struct pavo_dev *dev, struct pavo_ucontext *uctx)
 		if (qp)
 			pavo_requester_run(qp);
 		rcu_read_unlock();
-		pavo_loopback_continue();
+		pavo_net_continue();
 		/* A round may send for a while: let other tasks run. */
 		cond_resched();
 	} while (more && ++rounds < 2 * PAVO_DB_RING_ENTRIES &&
@@ -144,5 +144,5 @@ void pavo_requester_ring(struct pavo_dev *dev, struct pavo_ucontext *uctx,
 		pavo_requester_run(qp);
 	}
 	rcu_read_unlock();
-	pavo_loopback_continue();
+	pavo_net_continue();
 }

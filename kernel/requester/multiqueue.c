@@ -2,24 +2,10 @@
 /*
  * multiqueue.c - outstanding requests, and the meaning of responses for them.
  *
- * Called by transmit.c and drr_queue.c (produce, span) and response.c. Pure, see multiqueue.h.
+ * Called by drr_queue.c (span) and response.c. Pure, see multiqueue.h.
  */
-#include <linux/errno.h>
 #include "multiqueue.h"
 #include "../wire/psn.h"
-
-int pavo_mq_produce(struct pavo_mq *mq, u32 wqe, u32 first, u32 npkts)
-{
-	struct pavo_mq_entry *entry = &mq->ring[mq->tail & mq->mask];
-
-	if (mq->tail - mq->head > mq->mask)
-		return -ENOSPC;
-	entry->wqe = wqe;
-	entry->first = first;
-	entry->npkts = npkts;
-	mq->tail++;
-	return 0;
-}
 
 void pavo_mq_release(struct pavo_mq *mq, u32 upsn)
 {

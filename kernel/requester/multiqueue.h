@@ -12,6 +12,7 @@
 #ifndef PAVO_MULTIQUEUE_H
 #define PAVO_MULTIQUEUE_H
 
+#include <linux/errno.h>
 #include <linux/types.h>
 
 /**
@@ -67,7 +68,19 @@ pavo_mq_oldest(const struct pavo_mq *mq)
 }
 
 /** pavo_mq_produce - add a message that has PSNs. Return: 0; -ENOSPC: the queue is full. */
-int pavo_mq_produce(struct pavo_mq *mq, u32 wqe, u32 first, u32 npkts);
+static inline int pavo_mq_produce(struct pavo_mq *mq, u32 wqe, u32 first,
+				  u32 npkts)
+{
+	struct pavo_mq_entry *entry = &mq->ring[mq->tail & mq->mask];
+
+	if (mq->tail - mq->head > mq->mask)
+		return -ENOSPC;
+	entry->wqe = wqe;
+	entry->first = first;
+	entry->npkts = npkts;
+	mq->tail++;
+	return 0;
+}
 
 /** pavo_mq_release - remove all messages that lie wholly before PSN @upsn. */
 void pavo_mq_release(struct pavo_mq *mq, u32 upsn);

@@ -78,6 +78,7 @@ int pavo_requester_init(struct pavo_qp *qp, struct pavo_mmap_info *info)
 	int err;
 
 	pavo_side_init(&req->side);
+	pavo_tx_init(&req->side.tx, &qp->stats, &qp->flow, &qp->conn);
 	spin_lock_init(&req->db_lock);
 	spin_lock_init(&req->post_lock);
 	pavo_timers_init(qp);
@@ -110,7 +111,7 @@ void pavo_requester_destroy(struct pavo_qp *qp)
 
 	hrtimer_cancel(&req->hrtimer);
 	pavo_side_forget(qp, &req->side);
-	pavo_retransmit_forget(req);
+	pavo_tx_forget(&req->side.tx);
 	kvfree(req->doorbells);
 	kvfree(req->wqes);
 	kvfree(req->wr_id);
@@ -144,11 +145,10 @@ void pavo_requester_reset(struct pavo_qp *qp)
 
 	release_direct(qp);
 	pavo_side_forget(qp, &req->side);
-	pavo_retransmit_forget(req);
+	pavo_tx_reset(&req->side.tx);
 	if (unlikely(req->drr.active))
 		pavo_qp_drr_leave(qp);
 	req->side.pending = 0;
-	req->side.backoff = (struct pavo_gso_backoff){};
 	req->db_head = 0;
 	req->db_tail = 0;
 	req->in_chain = false;

@@ -9,8 +9,8 @@
 #define PAVO_REQUESTER_PRIVATE_H
 
 #include "memory/memory.h"
-#include "net/net.h"
-#include "payload.h"
+#include "memory/payload.h"
+#include "net/xmit.h"
 #include "qp/qp.h"
 #include "requester/requester.h"
 
@@ -21,8 +21,6 @@
  * bounds the burst of responses as it does the burst of requests.
  */
 #define PAVO_READ_CHUNK PAVO_CWND_LEAST
-/* Payload up to this is copied into the packet; beyond, pages are attached. */
-#define PAVO_COPYBREAK 256
 
 /* Position in a scatter/gather list. */
 struct pavo_sgl_pos {
@@ -63,11 +61,7 @@ void pavo_sgl_release(struct pavo_qp *qp, const struct pavo_swqe *wqe);
 enum pavo_status pavo_sgl_gather(struct pavo_qp *qp,
 				 const struct pavo_swqe *wqe,
 				 struct pavo_sgl_pos *pos, u32 len,
-				 struct sk_buff *skb, bool attach);
-enum pavo_status pavo_sgl_attach(struct pavo_qp *qp,
-				 const struct pavo_swqe *wqe,
-				 struct pavo_sgl_pos *pos, u32 len,
-				 struct sk_buff *skb, struct pavo_meta *meta);
+				 struct pavo_xmit *x);
 enum pavo_status pavo_sgl_scatter(struct pavo_qp *qp,
 				  const struct pavo_swqe *wqe,
 				  struct pavo_sgl_pos *pos, struct sk_buff *skb,
@@ -100,15 +94,11 @@ enum pavo_status pavo_local_execute(struct pavo_qp *qp, struct pavo_swqe *wqe);
 enum pavo_status pavo_local_end_read(struct pavo_qp *qp, struct pavo_swqe *wqe);
 
 /* packet.c */
-enum pavo_status pavo_coalesced_flush(struct pavo_qp *qp);
 enum pavo_status pavo_request_send(struct pavo_qp *qp, struct pavo_swqe *wqe,
-				   u32 pkt, struct pavo_sgl_pos *pos, u32 npkts,
-				   bool ack_req, bool retransmit);
+				   struct pavo_xmit *x, u32 pkt,
+				   struct pavo_sgl_pos *pos, u32 npkts,
+				   bool ack_req);
 enum pavo_status pavo_datagram_send(struct pavo_qp *qp, struct pavo_swqe *wqe);
-enum pavo_icrc_defer pavo_request_icrc_defer(struct pavo_qp *qp,
-					     bool retransmit);
-void pavo_retransmit_forget(struct pavo_requester *req);
-bool pavo_retransmit_is_queued(const struct pavo_requester *req);
 
 /* response.c */
 enum pavo_status pavo_requester_handle(struct pavo_qp *qp, struct pavo_rx *rx);

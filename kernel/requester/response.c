@@ -25,7 +25,7 @@ static void release_until(struct pavo_qp *qp, u32 until)
 	req->ack_requested = PAVO_PSN_NONE;
 	req->probing = false;
 	req->went_back = false;
-	pavo_retransmit_forget(req);
+	pavo_tx_forget(&req->side.tx);
 	/* With nothing outstanding the time does not matter: the loss timer stops. */
 	pavo_timer_restart(&req->timer,
 			   until == req->sent ? 0 : ktime_get_ns());
@@ -345,7 +345,7 @@ enum pavo_status pavo_requester_handle(struct pavo_qp *qp, struct pavo_rx *rx)
 	int state = pavo_qp_state(qp);
 
 	pavo_timer_answered(&qp->req.timer);
-	pavo_gso_backoff_seen(&qp->req.side.backoff);
+	pavo_tx_seen(&qp->req.side.tx);
 	pavo_rx_skip(rx, qp->req.upsn);
 	if (!qp->req.ready || (state != IB_QPS_RTS && state != IB_QPS_SQD))
 		pavo_count(qp, rx_drop_state);
@@ -367,15 +367,13 @@ void pavo_requester_timeout(struct pavo_qp *qp)
 {
 	struct pavo_requester *req = &qp->req;
 
-	if (pavo_retransmit_is_queued(req) &&
+	if (pavo_tx_is_queued(&req->side.tx) &&
 	    !pavo_timer_put_off(&req->timer, ktime_get_ns())) {
 		pavo_count(qp, loss_timer_put_off);
-		/* It is still on its way. */
-		pavo_pair_sent_plain(qp);
 		return;
 	}
 	pavo_count(qp, local_ack_timeout_err);
-	pavo_gso_backoff_lost(&req->side.backoff, pavo_same_host(qp));
+	pavo_tx_lost(&req->side.tx);
 	req->went_back = false;
 	go_back(qp);
 	req->probing = req->went_back && req->timer.timeout;

@@ -163,11 +163,11 @@ void pavo_sgl_release(struct pavo_qp *qp, const struct pavo_swqe *wqe)
 	}
 }
 
-/* Attach the next @len bytes of the entries; the packet gets its ICRC at once. */
+/* Attach the next @len bytes of the entries. Return: as pavo_sgl_gather(). */
 static enum pavo_status attach_entries(struct pavo_qp *qp,
 				       const struct pavo_swqe *wqe,
 				       struct pavo_sgl_pos *pos, u32 len,
-				       struct sk_buff *skb)
+				       struct pavo_xmit *x)
 {
 	struct pavo_region *region;
 	enum pavo_status status;
@@ -179,8 +179,10 @@ static enum pavo_status attach_entries(struct pavo_qp *qp,
 		status = next_sge_piece(qp, wqe, pos, &n, 0, &va, &region);
 		if (status)
 			return status;
-		if (pavo_payload_attach(region, va, skb, n))
-			return PAVO_ST_FRAGMENTS;
+		status = pavo_payload_attach(x, region, wqe->sge[pos->sge].lkey,
+					     va, n);
+		if (unlikely(status))
+			return status;
 		pos->off += n;
 	}
 	return PAVO_ST_OK;
@@ -216,71 +218,29 @@ static enum pavo_status copy_sges(struct pavo_qp *qp,
 
 /*
  * pavo_sgl_gather - put the next @len bytes of a WQE into a packet.
- * @attach: as page fragments; else copied behind the headers, or to pages of the packet's own
+ * @pos: where they begin; moved behind them
  *
- * Return: PAVO_ST_OK; PAVO_ST_WAIT: for pages; PAVO_ST_FRAGMENTS: the packet takes no more
- * fragments, or there is no memory; or why memory may not be read.
+ * Return: as pavo_xmit_gather; PAVO_ST_WAIT: for pages. @pos is anywhere then.
  */
 enum pavo_status pavo_sgl_gather(struct pavo_qp *qp,
 				 const struct pavo_swqe *wqe,
 				 struct pavo_sgl_pos *pos, u32 len,
-				 struct sk_buff *skb, bool attach)
+				 struct pavo_xmit *x)
 {
 	enum pavo_status status;
 	u8 *to;
 	u32 n;
 
-	if (attach)
-		return attach_entries(qp, wqe, pos, len, skb);
+	if (x->attach)
+		return attach_entries(qp, wqe, pos, len, x);
 	for (; len; len -= n) {
 		n = min_t(u32, len, PAGE_SIZE);
-		to = pavo_tx_put(skb, n);
+		to = pavo_xmit_put(x, n);
 		if (unlikely(!to))
-			return PAVO_ST_FRAGMENTS;
+			return pavo_xmit_full();
 		status = copy_sges(qp, wqe, pos, n, to);
 		if (status)
 			return status;
-	}
-	return PAVO_ST_OK;
-}
-
-/*
- * pavo_sgl_attach - attach the next @len bytes of a WQE to a packet with a deferred ICRC, and
- * name them in its metadata.
- *
- * Return: as pavo_sgl_gather(); also PAVO_ST_FRAGMENTS if the bytes are not all of one key:
- * metadata names one. Consumers in the kernel have an entry for each page, all by the local DMA
- * key.
- */
-enum pavo_status pavo_sgl_attach(struct pavo_qp *qp,
-				 const struct pavo_swqe *wqe,
-				 struct pavo_sgl_pos *pos, u32 len,
-				 struct sk_buff *skb, struct pavo_meta *meta)
-{
-	struct pavo_region *region;
-	enum pavo_status status;
-	u32 left, lkey, n;
-	u64 va;
-
-	if (!meta->port)
-		return PAVO_ST_FRAGMENTS;
-	for (left = len; left; left -= n) {
-		n = left;
-		status = next_sge_piece(qp, wqe, pos, &n, 0, &va, &region);
-		if (status)
-			return status;
-		lkey = wqe->sge[pos->sge].lkey;
-		if (left == len) {
-			meta->lkey = lkey;
-			meta->token = region->token;
-			/* The buffer of a direct window waits for packets. */
-			if (likely(!is_direct(region)))
-				meta->flags |= PAVO_META_ATTACHED;
-		}
-		if (lkey != meta->lkey || region->token != meta->token ||
-		    pavo_payload_attach(region, va, skb, n))
-			return PAVO_ST_FRAGMENTS;
-		pos->off += n;
 	}
 	return PAVO_ST_OK;
 }

@@ -109,31 +109,31 @@ static enum pavo_status execute_local(struct pavo_qp *qp, struct pavo_swqe *wqe,
 	return status;
 }
 
-/* Packets from the cursor on that one GSO super-packet may hold: new ones that the cwnd admits. */
-static u32 gso_span(struct pavo_qp *qp, const struct pavo_swqe *wqe)
+/* Packets from the cursor on that may be sent at once: new ones that the cwnd admits. */
+static u32 send_span(struct pavo_qp *qp, const struct pavo_swqe *wqe,
+		     struct pavo_xmit *x)
 {
 	const struct pavo_requester *req = &qp->req;
 	u32 pkt = req->cursor.pkt;
 	u32 psn = pavo_psn_add(wqe->first_psn, pkt);
 	u32 in_flight = pavo_psn_diff(psn, req->upsn);
-	bool retransmit = pavo_psn_diff(psn, req->sent) < 0;
 
-	if (wqe->npkts == 1 || retransmit || !pavo_is_reliable(qp) ||
-	    in_flight + 1 >= req->cwnd.size ||
-	    !pavo_request_icrc_defer(qp, retransmit))
+	if (wqe->npkts == 1 || x->retransmit || !pavo_is_reliable(qp) ||
+	    in_flight + 1 >= req->cwnd.size)
 		return 1;
-	return min(min(wqe->npkts - pkt, PAVO_GSO_BYTES / qp->attr.mtu),
+	return min(min(wqe->npkts - pkt, pavo_xmit_most(x)),
 		   min(req->cwnd.size - in_flight,
 		       pavo_cwnd_ack_req(&req->cwnd)));
 }
 
 /* PSNs of the request at the cursor; for a read, up to the end of the chunk. */
-static u32 request_span(struct pavo_qp *qp, const struct pavo_swqe *wqe)
+static u32 request_span(struct pavo_qp *qp, const struct pavo_swqe *wqe,
+			struct pavo_xmit *x)
 {
 	u32 pkt = qp->req.cursor.pkt;
 
 	if (wqe->op != PAVO_WQE_READ)
-		return gso_span(qp, wqe);
+		return send_span(qp, wqe, x);
 	return min(wqe->npkts,
 		   round_down(pkt, PAVO_READ_CHUNK) + PAVO_READ_CHUNK) -
 	       pkt;
@@ -186,7 +186,7 @@ static bool want_ack(struct pavo_qp *qp, const struct pavo_swqe *wqe, u32 span,
 	/* Other queue pairs may wait for the credits of these packets. */
 	if (unlikely(req->drr.scarce))
 		return true;
-	/* Only the last packet of a super-packet can have AckReq: set it one early. */
+	/* Of packets that are sent at once only the last can have AckReq: set it one early. */
 	if (span > 1 &&
 	    req->no_ack_req + 2 * span > pavo_cwnd_ack_req(&req->cwnd))
 		return true;
@@ -260,6 +260,17 @@ static void move_cursor(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 span,
 		pavo_timer_set(&req->timer, ktime_get_ns());
 }
 
+/* The interface refused packets, or there is no memory. Some may have counted as sent. */
+static void pause_sending(struct pavo_qp *qp)
+{
+	struct pavo_requester *req = &qp->req;
+	u32 psn;
+
+	if (pavo_xmit_refused(&req->side.tx, &psn))
+		pavo_transmit_seek(qp, psn);
+	req->pause = ktime_get_ns() + PAVO_CONGESTED_NS;
+}
+
 /*
  * Send the @span packets at the cursor. A packet without a route counts as lost: the loss timer
  * retransmits it.
@@ -267,26 +278,18 @@ static void move_cursor(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 span,
  * Return: as transmit_one().
  */
 static enum pavo_status send_next_request(struct pavo_qp *qp,
-					  struct pavo_swqe *wqe, u32 span)
+					  struct pavo_swqe *wqe,
+					  struct pavo_xmit *x, u32 span)
 {
 	struct pavo_requester *req = &qp->req;
 	struct pavo_tx_cursor *cur = &req->cursor;
 	struct pavo_sgl_pos pos = { .sge = cur->sge, .off = cur->sge_off };
-	u32 psn = pavo_psn_add(wqe->first_psn, cur->pkt);
-	bool retransmit = pavo_psn_diff(psn, req->sent) < 0;
 	bool answered = pavo_op_is_answered(wqe->op);
 	enum pavo_status status;
 	bool ack;
 
-	ack = !answered && want_ack(qp, wqe, span, retransmit);
-	status = pavo_request_send(qp, wqe, cur->pkt, &pos, span, ack,
-				   retransmit);
-	if (unlikely(status == PAVO_ST_FRAGMENTS)) {
-		span = 1;
-		ack = want_ack(qp, wqe, span, retransmit);
-		status = pavo_request_send(qp, wqe, cur->pkt, &pos, span, ack,
-					   retransmit);
-	}
+	ack = !answered && want_ack(qp, wqe, span, x->retransmit);
+	status = pavo_request_send(qp, wqe, x, cur->pkt, &pos, span, ack);
 	switch (status) {
 	case PAVO_ST_OK:
 	case PAVO_ST_LOST:
@@ -294,11 +297,7 @@ static enum pavo_status send_next_request(struct pavo_qp *qp,
 	case PAVO_ST_WAIT:
 		return status;
 	case PAVO_ST_BUSY:
-		/* A device queue may be too short for any super-packet. */
-		if (span > 1 && !answered)
-			pavo_gso_backoff_lost(&req->side.backoff,
-					      pavo_same_host(qp));
-		req->pause = ktime_get_ns() + PAVO_CONGESTED_NS;
+		pause_sending(qp);
 		return status;
 	default:
 		wqe->status = status;
@@ -354,7 +353,8 @@ static enum pavo_status transmit_one(struct pavo_qp *qp, unsigned int *budget)
 {
 	struct pavo_requester *req = &qp->req;
 	struct pavo_swqe *wqe = pavo_swqe(req, req->cursor.wqe);
-	u32 span;
+	struct pavo_xmit x pavo_uncleared;
+	u32 psn, span;
 
 	if (pavo_is_datagram(qp))
 		return transmit_datagram(qp, wqe);
@@ -371,13 +371,15 @@ static enum pavo_status transmit_one(struct pavo_qp *qp, unsigned int *budget)
 		req->cursor = (struct pavo_tx_cursor){ .wqe = wqe->number + 1 };
 		return PAVO_ST_OK;
 	}
-	span = request_span(qp, wqe);
-	if (!may_send_request(qp, wqe,
-			      pavo_psn_add(wqe->first_psn, req->cursor.pkt),
-			      span) ||
-	    !take_deficit(qp, wqe, &span))
-		return PAVO_ST_WAIT;
-	return send_next_request(qp, wqe, span);
+	psn = pavo_psn_add(wqe->first_psn, req->cursor.pkt);
+	pavo_xmit_init(&x, &req->side.tx, &qp->flow, qp->attr.mtu);
+	x.retransmit = pavo_psn_diff(psn, req->sent) < 0;
+	span = request_span(qp, wqe, &x);
+	if (may_send_request(qp, wqe, psn, span) &&
+	    take_deficit(qp, wqe, &span))
+		return send_next_request(qp, wqe, &x, span);
+	pavo_xmit_drop(&x);
+	return PAVO_ST_WAIT;
 }
 
 /*
@@ -429,8 +431,8 @@ unsigned int pavo_transmit(struct pavo_qp *qp, unsigned int budget)
 		       transmit_one(qp, &budget) == PAVO_ST_OK)
 			spend_budget(&budget, 1);
 	} while (budget && unlikely(request_ack(qp)));
-	if (unlikely(pavo_coalesced_flush(qp) == PAVO_ST_BUSY))
-		req->pause = ktime_get_ns() + PAVO_CONGESTED_NS;
+	if (unlikely(pavo_xmit_flush(&req->side.tx) == PAVO_ST_BUSY))
+		pause_sending(qp);
 	return budget;
 }
 

@@ -174,7 +174,7 @@ static void report_gap(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 
 /* ------------------------------------------------- checks */
 
-/* True if the packets of a GSO super-packet have the QP's path MTU. */
+/* True if packets that came as one have the QP's path MTU. */
 static bool fits_path(const struct pavo_qp *qp, const struct pavo_rx *rx)
 {
 	return rx->pkt.npkts == 1 || rx->unit == qp->attr.mtu;
@@ -237,7 +237,7 @@ static void answer_duplicate(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 	struct pavo_resource *res;
 
 	pavo_count(qp, duplicate_request);
-	pavo_gso_backoff_lost(&qp->resp.side.backoff, pavo_same_host(qp));
+	pavo_tx_lost(&qp->resp.side.tx);
 	switch (pkt->info->kind) {
 	case PAVO_KIND_READ:
 	case PAVO_KIND_ATOMIC:

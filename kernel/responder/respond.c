@@ -8,8 +8,14 @@
  * the rest. A response that the interface refuses stays due, and is sent after a
  * pause. Called with the side owned.
  */
+#include <linux/module.h>
 #include "responder_private.h"
 #include "pavo_trace.h"
+
+static bool copy_reads = true;
+module_param(copy_reads, bool, 0644);
+MODULE_PARM_DESC(copy_reads,
+		 "copy data of READ responses instead of attaching pages (Y)");
 
 /*
  * pavo_resource_new - take a resource for one more read or atomic.
@@ -134,7 +140,7 @@ void pavo_respond_fatal(struct pavo_qp *qp, u32 psn, u8 syndrome,
 static void fill_response(const struct pavo_qp *qp, struct pavo_pkt *pkt, u8 op,
 			  u32 psn, u32 msn)
 {
-	pkt->opcode = op;
+	pkt->opcode = pavo_opcode_of(pavo_service(qp), op);
 	pkt->npkts = 1;
 	pkt->pad = 0;
 	pkt->solicited = false;
@@ -146,13 +152,6 @@ static void fill_response(const struct pavo_qp *qp, struct pavo_pkt *pkt, u8 op,
 	pkt->psn = psn;
 	pkt->syndrome = PAVO_AETH_ACK_UNLIMITED;
 	pkt->msn = msn;
-}
-
-static struct sk_buff *alloc_response(struct pavo_qp *qp, struct pavo_pkt *pkt,
-				      u32 copy)
-{
-	pkt->opcode = pavo_opcode_of(pavo_service(qp), pkt->opcode);
-	return pavo_tx_alloc(&qp->stats, &qp->flow, pkt, copy);
 }
 
 static enum hrtimer_restart end_pause(struct hrtimer *timer)
@@ -171,55 +170,40 @@ void pavo_respond_init(struct pavo_qp *qp)
 			   HRTIMER_MODE_REL_SOFT);
 }
 
-static enum pavo_icrc_defer response_icrc_defer(struct pavo_qp *qp)
+/* Pause: the interface has refused a response, or there is no memory. */
+static void pause_responding(struct pavo_qp *qp)
 {
-	return pavo_flow_icrc_defer(&qp->flow, &qp->resp.side.backoff,
-				    pavo_same_host(qp));
-}
-
-/* True if a single packet may have a deferred ICRC. */
-static bool may_defer_icrc(struct pavo_qp *qp)
-{
-	return response_icrc_defer(qp) == PAVO_ICRC_DEFER_ALL;
-}
-
-static int send_response(struct pavo_qp *qp, const struct pavo_pkt *pkt,
-			 struct sk_buff *skb, bool defer)
-{
-	struct pavo_meta meta;
-
-	if (defer) {
-		meta = pavo_meta_of(qp);
-		return pavo_tx_send_deferred(&qp->stats, &qp->flow, skb, pkt,
-					     qp->attr.mtu, &meta);
-	}
-	pavo_pair_sent_plain(qp);
-	return pavo_tx_send(&qp->stats, &qp->flow, skb, pkt->pad);
-}
-
-/*
- * Send a response; @skb is NULL if there was no memory. A response without a route counts as
- * lost: the peer's loss timer expires.
- *
- * Return: PAVO_ST_OK; PAVO_ST_BUSY: no memory, or the interface refused. The side pauses.
- */
-static enum pavo_status transmit_response(struct pavo_qp *qp,
-					  const struct pavo_pkt *pkt,
-					  struct sk_buff *skb, u32 payload,
-					  bool defer)
-{
-	if (likely(skb)) {
-		trace_pavo_transmit(qp, pkt, payload);
-		if (likely(send_response(qp, pkt, skb, defer) != -ENOBUFS))
-			return PAVO_ST_OK;
-	}
-	/* A device queue may be too short for any super-packet. */
-	if (pkt->npkts > 1)
-		pavo_gso_backoff_lost(&qp->resp.side.backoff,
-				      pavo_same_host(qp));
 	qp->resp.paused = true;
 	hrtimer_start(&qp->resp.pause, ns_to_ktime(PAVO_CONGESTED_NS),
 		      HRTIMER_MODE_REL_SOFT);
+}
+
+static void begin_response(struct pavo_qp *qp, struct pavo_xmit *x)
+{
+	pavo_xmit_init(x, &qp->resp.side.tx, &qp->flow, qp->attr.mtu);
+}
+
+/* A response without payload. */
+static enum pavo_status gather_none(void *source, struct pavo_xmit *x, u32 len)
+{
+	return PAVO_ST_OK;
+}
+
+/*
+ * Send a response without payload. One without a route counts as lost: the peer's loss timer
+ * expires.
+ *
+ * Return: PAVO_ST_OK; PAVO_ST_BUSY: no memory, or the interface refused. The side pauses.
+ */
+static enum pavo_status send_empty(struct pavo_qp *qp, struct pavo_pkt *pkt)
+{
+	struct pavo_xmit x pavo_uncleared;
+
+	begin_response(qp, &x);
+	trace_pavo_transmit(qp, pkt, 0);
+	if (likely(pavo_xmit(&x, pkt, 0, gather_none, NULL) != PAVO_ST_BUSY))
+		return PAVO_ST_OK;
+	pause_responding(qp);
 	return PAVO_ST_BUSY;
 }
 
@@ -230,8 +214,7 @@ static void send_ack(struct pavo_qp *qp)
 
 	fill_response(qp, &pkt, PAVO_OP_ACK, resp->ack_psn, resp->msn);
 	pkt.syndrome = resp->ack_syndrome;
-	if (transmit_response(qp, &pkt, alloc_response(qp, &pkt, 0), 0,
-			      may_defer_icrc(qp)))
+	if (send_empty(qp, &pkt))
 		return;
 	resp->ack_due = false;
 	if ((resp->ack_syndrome & PAVO_AETH_CLASS) == PAVO_AETH_ACK)
@@ -251,8 +234,7 @@ static enum pavo_status send_atomic(struct pavo_qp *qp,
 	fill_response(qp, &pkt, op, res->psn, res->msn);
 	pkt.atomic_orig = res->orig;
 	pkt.request_id = res->request_id;
-	return transmit_response(qp, &pkt, alloc_response(qp, &pkt, 0), 0,
-				 may_defer_icrc(qp));
+	return send_empty(qp, &pkt);
 }
 
 static u8 read_opcode(const struct pavo_resource *res, bool last)
@@ -261,59 +243,6 @@ static u8 read_opcode(const struct pavo_resource *res, bool last)
 		return res->begun ? PAVO_OP_READ_RESP_LAST :
 				    PAVO_OP_READ_RESP_ONLY;
 	return res->begun ? PAVO_OP_READ_RESP_MIDDLE : PAVO_OP_READ_RESP_FIRST;
-}
-
-/*
- * Add payload to a read response. A copy has the bytes of the memory as they are now, even if
- * these change while the packet waits in a queue. With pavo_copy_reads off, pages are attached
- * instead. A retransmitted response is always copied: a packet whose page changes on its way is
- * dropped for its ICRC, and that must not happen for ever. So is one with a deferred ICRC.
- *
- * Return: 0; -ENOSPC, -EOPNOTSUPP: the pages cannot be attached; -ENOMEM.
- */
-static int add_read_payload(struct pavo_region *region, struct sk_buff *skb,
-			    u64 va, u32 len, bool copy)
-{
-	void *to;
-	u32 n;
-
-	if (!copy)
-		return pavo_payload_attach(region, va, skb, len);
-	for (; len; va += n, len -= n) {
-		n = min_t(u32, len, PAGE_SIZE);
-		to = pavo_tx_put(skb, n);
-		if (unlikely(!to))
-			return -ENOMEM;
-		pavo_region_read(region, va, to, n);
-	}
-	return 0;
-}
-
-/* Make the skb of a read response. Return: NULL without memory (counted). */
-static struct sk_buff *make_read_skb(struct pavo_qp *qp,
-				     struct pavo_resource *res,
-				     struct pavo_pkt *pkt,
-				     struct pavo_region *region, u32 len,
-				     bool defer)
-{
-	const u32 head = len <= PAVO_RESPOND_COPYBREAK ? len : 0;
-	bool copy = head == len || res->replay || defer ||
-		    READ_ONCE(pavo_copy_reads);
-	struct sk_buff *skb;
-
-	for (;;) {
-		skb = alloc_response(qp, pkt, head);
-		if (!skb || !len ||
-		    !add_read_payload(region, skb, res->va, len, copy))
-			return skb;
-		kfree_skb(skb);
-		if (unlikely(copy)) {
-			pavo_count(qp, tx_drop_no_memory);
-			return NULL;
-		}
-		/* The pages cannot be attached: copy them. */
-		copy = true;
-	}
 }
 
 /*
@@ -332,10 +261,17 @@ static int find_read_srq(struct pavo_qp *qp, const struct pavo_resource *res)
 	return pavo_rkm_join(&qp->key_state, qp->resp.rq->pd);
 }
 
-/* Make the next packet of a read response; its remote-key slot is busy meanwhile. */
-static enum pavo_status make_read(struct pavo_qp *qp, struct pavo_resource *res,
-				  struct pavo_pkt *pkt, struct sk_buff **skb,
-				  u32 len, bool defer)
+/* The payload of a read response. */
+struct read_payload {
+	struct pavo_qp *qp;
+	const struct pavo_resource *res;
+	const struct pavo_pkt *pkt;
+};
+
+/* Attach the memory of a read, or copy it, with its remote-key slot busy. */
+static enum pavo_status put_read_memory(struct pavo_qp *qp,
+					const struct pavo_resource *res,
+					struct pavo_xmit *x, u32 len)
 {
 	struct pavo_region *region;
 	enum pavo_status status;
@@ -346,57 +282,87 @@ static enum pavo_status make_read(struct pavo_qp *qp, struct pavo_resource *res,
 		return pavo_fault_request(&qp->key_state,
 					  &qp->resp.side.missing, region,
 					  res->va, len, false);
-	if (likely(!status))
-		*skb = make_read_skb(qp, res, pkt, region, len, defer);
-	return status;
-}
-
-/* Payload bytes of the next packet of a read, or GSO super-packet; a replay has none of these. */
-static u32 next_bytes(const struct pavo_qp *qp, const struct pavo_resource *res,
-		      bool defer)
-{
-	u32 mtu = qp->attr.mtu;
-
-	if (res->left <= mtu || res->replay || !defer)
-		return min(res->left, mtu);
-	return min(res->left, PAVO_GSO_BYTES / mtu * mtu);
+	if (unlikely(status))
+		return status;
+	if (x->attach)
+		return pavo_payload_attach(x, region, res->rkey, res->va, len);
+	return pavo_payload_copy(x, region, res->va, len);
 }
 
 /*
- * Send the next packet or GSO super-packet of a read response.
+ * Put the next bytes of a read into a packet. A copy has the bytes of the memory as they are now,
+ * even if these change while the packet waits in a queue.
+ */
+static enum pavo_status gather_read(void *source, struct pavo_xmit *x, u32 len)
+{
+	const struct read_payload *payload = source;
+	const struct pavo_resource *res = payload->res;
+	struct pavo_qp *qp = payload->qp;
+	enum pavo_status status;
+
+	if (len) {
+		status = pavo_use_enter(&qp->key_state, resource_slot(qp, res));
+		if (unlikely(status))
+			return status;
+	}
+	status = put_read_memory(qp, res, x, len);
+	/* The packet may stay in a queue, but attached pages that change make its ICRC wrong. */
+	if (len)
+		pavo_use_leave(&qp->key_state, resource_slot(qp, res));
+	if (likely(!status))
+		trace_pavo_transmit(qp, payload->pkt, len);
+	return status;
+}
+
+/* Payload bytes of the next packet of a read, or of more packets; a replay goes packet by packet. */
+static u32 next_bytes(const struct pavo_resource *res, struct pavo_xmit *x)
+{
+	u32 mtu = x->mtu;
+
+	if (res->left <= mtu || res->replay)
+		return min(res->left, mtu);
+	return min(res->left, pavo_xmit_most(x) * mtu);
+}
+
+/*
+ * Which pages of a read may be attached. By default none. With copy_reads off, pages are
+ * attached, but not to a retransmitted response: a packet whose page changes on its way is dropped
+ * for its ICRC, and that must not happen for ever.
+ */
+static enum pavo_pages read_pages(const struct pavo_resource *res)
+{
+	return res->replay || READ_ONCE(copy_reads) ? PAVO_PAGES_COPY :
+						      PAVO_PAGES_LOOSE;
+}
+
+/*
+ * Send the next packets of a read response. One without a route counts as lost: the peer's loss
+ * timer expires.
  *
  * Return: PAVO_ST_OK; PAVO_ST_WAIT: for pages; PAVO_ST_BUSY: for the interface; or why the memory
  * may not be read any more.
  */
 static enum pavo_status send_read(struct pavo_qp *qp, struct pavo_resource *res)
 {
-	enum pavo_icrc_defer may = response_icrc_defer(qp);
-	u32 len = next_bytes(qp, res, may);
-	bool defer = may == PAVO_ICRC_DEFER_ALL || (may && len > qp->attr.mtu);
 	struct pavo_pkt pkt pavo_uncleared;
+	struct read_payload payload = { qp, res, &pkt };
+	struct pavo_xmit x pavo_uncleared;
 	enum pavo_status status;
-	struct sk_buff *skb;
+	u32 len;
 
+	if (find_read_srq(qp, res))
+		return PAVO_ST_KEY;
+	begin_response(qp, &x);
+	x.pages = read_pages(res);
+	len = next_bytes(res, &x);
 	fill_response(qp, &pkt, read_opcode(res, len == res->left), res->psn,
 		      res->msn);
 	if (len > qp->attr.mtu)
 		pkt.npkts = DIV_ROUND_UP(len, qp->attr.mtu);
-	pkt.pad = -len & 3;
-	if (find_read_srq(qp, res))
-		return PAVO_ST_KEY;
-	if (len) {
-		status = pavo_use_enter(&qp->key_state, resource_slot(qp, res));
-		if (unlikely(status))
-			return status;
-	}
-	status = make_read(qp, res, &pkt, &skb, len, defer);
-	/* The packet may stay in a queue, but attached pages that change make its ICRC wrong. */
-	if (len)
-		pavo_use_leave(&qp->key_state, resource_slot(qp, res));
-	if (unlikely(status))
-		return status;
-	status = transmit_response(qp, &pkt, skb, len, defer);
-	if (unlikely(status))
+	status = pavo_xmit(&x, &pkt, len, gather_read, &payload);
+	if (unlikely(status == PAVO_ST_BUSY))
+		pause_responding(qp);
+	if (unlikely(status && status != PAVO_ST_LOST))
 		return status;
 	res->begun = true;
 	res->psn = pavo_psn_add(res->psn, pkt.npkts);

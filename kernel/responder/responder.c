@@ -38,6 +38,7 @@ int pavo_responder_init(struct pavo_qp *qp, struct pavo_mmap_info *info)
 	int err;
 
 	pavo_side_init(&resp->side);
+	pavo_tx_init(&resp->side.tx, &qp->stats, &qp->flow, &qp->conn);
 	pavo_respond_init(qp);
 	resp->wqe = kzalloc(sizeof(*resp->wqe), GFP_KERNEL_ACCOUNT);
 	if (!resp->wqe)
@@ -71,7 +72,7 @@ void pavo_responder_reset(struct pavo_qp *qp)
 
 	pavo_side_forget(qp, &resp->side);
 	resp->side.pending = 0;
-	resp->side.backoff = (struct pavo_gso_backoff){};
+	pavo_tx_reset(&resp->side.tx);
 	resp->far_psns = 0;
 	resp->msn = 0;
 	resp->message = 0;
@@ -187,8 +188,10 @@ static enum pavo_status handle_request(struct pavo_qp *qp, struct pavo_rx *rx)
 		pavo_count(qp, rx_drop_state);
 		return PAVO_ST_OK;
 	}
-	pavo_gso_backoff_seen(&qp->resp.side.backoff);
-	if (unlikely(!pavo_may_read_attached(&rx->meta, rx->pkt.psn))) {
+	pavo_tx_seen(&qp->resp.side.tx);
+	if (pavo_rx_is_attached(rx) &&
+	    unlikely(!pavo_qp_may_read(rx->meta.port, rx->meta.qpn, rx->pkt.psn,
+				       rx->meta.lkey, rx->meta.token))) {
 		drop_attached(qp, &rx->pkt);
 		return PAVO_ST_OK;
 	}

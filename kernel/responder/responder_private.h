@@ -9,16 +9,14 @@
 #define PAVO_RESPONDER_PRIVATE_H
 
 #include "memory/memory.h"
-#include "net/net.h"
-#include "payload.h"
+#include "memory/payload.h"
+#include "net/xmit.h"
 #include "qp/qp.h"
 #include "responder/responder.h"
 
 /* Packets and bytes of responses that one visit sends; each request that arrives causes a visit. */
 #define PAVO_RESPOND_PACKETS 64
 #define PAVO_RESPOND_BYTES (1024 * 1024)
-/* Payload of responses up to this is copied; beyond, pages are attached. */
-#define PAVO_RESPOND_COPYBREAK 256
 
 /**
  * struct pavo_resource - a read or atomic that was accepted, kept so that its response

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * layout.h - offsets and bits of the fields of the BTH (IBA 9.2). Private to wire/ (parse.c,
- * build.c, gso.c, icrc.c). packets.h has the extension headers.
+ * build.c, gso.c). packets.h has the extension headers.
  */
 #ifndef PAVO_WIRE_LAYOUT_H
 #define PAVO_WIRE_LAYOUT_H

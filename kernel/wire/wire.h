@@ -300,23 +300,6 @@ bool pavo_gso_may_grow(const struct pavo_pkt *gso);
 /** Most bytes that pavo_icrc_head() writes: 8 + IPv6 40 + UDP 8 + BTH 12. */
 #define PAVO_ICRC_HEAD_MAX 68
 
-/**
- * pavo_icrc_head - write the first bytes that the ICRC covers, with variant fields masked.
- * @out:  PAVO_ICRC_HEAD_MAX bytes
- * @ip:   the IPv4 (20 bytes, no options) or IPv6 header as on the wire
- * @ipv6: which of the two
- * @udp:  the UDP header
- * @bth:  the BTH
- *
- * The ICRC (annex A17.3.3) is CRC-32 over this, over all that follows the BTH
- * to the end of the pad, with all-ones seed and complemented, and is stored
- * least significant byte first.
- *
- * Return: bytes written.
- */
-unsigned int pavo_icrc_head(u8 *out, const void *ip, bool ipv6, const void *udp,
-			    const void *bth);
-
 /** pavo_mtu_bytes - return the bytes of an IB MTU code 1..5 (256..4096); 0: invalid. */
 static inline unsigned int pavo_mtu_bytes(int code)
 {
@@ -335,5 +318,7 @@ static inline u64 pavo_timeout_ns(u8 code)
 {
 	return code ? 4096ull << (code & 31) : 0;
 }
+
+#include "icrc.h"
 
 #endif /* PAVO_WIRE_H */

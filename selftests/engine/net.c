@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * net.c - stands for the module's net/ and the network stack below it: UDP and IP headers, the
+ * net.c - stands for the module's net/ below xmit.c and the network stack: UDP and IP headers, the
  * ICRC, and the checks of the stack on arriving packets. Packets are linear; the wire has no
  * queue, so a sent packet is gone at once.
  */
@@ -12,7 +12,7 @@
 
 #include "adapter.h"
 #include "demux.h"
-#include "net/net.h"
+#include "net/tx.h"
 #include "qp/qp.h"
 #include "runtime.h"
 
@@ -110,7 +110,7 @@ void pavo_flow_destroy(struct pavo_flow *flow)
 	flow->sgid = NULL;
 }
 
-bool pavo_flow_match(const struct pavo_flow *flow, const struct pavo_rx *rx)
+static bool matches(const struct pavo_flow *flow, const struct pavo_rx *rx)
 {
 	if (flow->ipv6 != rx->ipv6)
 		return false;
@@ -124,21 +124,31 @@ bool pavo_flow_match(const struct pavo_flow *flow, const struct pavo_rx *rx)
 bool engine_gso;
 bool engine_in_a_row;
 
-void pavo_flow_allow_loopback(struct pavo_flow *flow, const void *user)
+void pavo_flow_connect(struct pavo_flow *flow, const void *user)
 {
 }
 
-bool pavo_flow_is_loopback(struct pavo_flow *flow)
+bool pavo_flow_loops(const struct dst_entry *dst)
 {
 	return false;
 }
 
-int pavo_loopback_deliver(const struct pavo_budget *left)
+static struct dst_entry route;
+
+/* A packet looks up its route once, and passes its reference on. */
+struct dst_entry *pavo_flow_find_route(struct pavo_flow *flow)
+{
+	ENGINE_MUST(!route.references);
+	route.references++;
+	return &route;
+}
+
+int pavo_net_deliver(const struct pavo_budget *left)
 {
 	return 0;
 }
 
-void pavo_loopback_continue(void)
+void pavo_net_continue(void)
 {
 }
 
@@ -167,39 +177,33 @@ void pavo_budget_add(enum pavo_loop loop, u32 rounds)
 {
 }
 
-enum pavo_icrc_defer pavo_flow_icrc_defer(struct pavo_flow *flow,
-					  struct pavo_gso_backoff *backoff,
-					  bool same_host)
+bool pavo_deferred_icrc = true;
+
+enum pavo_icrc_defer pavo_icrc_may_defer(const struct pavo_flow *flow,
+					  const struct dst_entry *dst,
+					  struct pavo_gso_backoff *backoff)
 {
 	return engine_gso ? PAVO_ICRC_DEFER_ALL : PAVO_ICRC_DEFER_NONE;
 }
 
-bool pavo_flow_attaches(struct pavo_flow *flow)
+bool pavo_flow_attaches(const struct pavo_flow *flow,
+			const struct dst_entry *dst)
 {
 	return true;
 }
 
 /* The peer is a script, not a queue pair of this host. */
-void pavo_pair_enter(struct pavo_qp *qp)
+void pavo_conn_enter(struct pavo_conn *conn, bool sent)
 {
 }
 
-void pavo_pair_leave(struct pavo_qp *qp)
+void pavo_conn_leave(struct pavo_conn *conn)
 {
 }
 
-void pavo_pair_sent_plain(struct pavo_qp *qp)
+bool pavo_conn_accepts(const struct pavo_conn *conn, const struct pavo_rx *rx)
 {
-}
-
-bool pavo_pair_accepts(const struct pavo_qp *qp, const struct pavo_rx *rx)
-{
-	return true;
-}
-
-bool pavo_may_read_attached(const struct pavo_meta *meta, u32 psn)
-{
-	return true;
+	return matches(conn->flow, rx);
 }
 
 struct pavo_port *pavo_port_numbered(u32 number)
@@ -210,7 +214,7 @@ struct pavo_port *pavo_port_numbered(u32 number)
 /* ------------------------------------------------------------- sending */
 
 static struct sk_buff *alloc_with(const struct pavo_stats *stats,
-				  struct pavo_flow *flow, const u8 *hdr,
+				  const struct pavo_flow *flow, const u8 *hdr,
 				  unsigned int hdr_len)
 {
 	struct sk_buff *skb =
@@ -298,8 +302,8 @@ static void push_ip6(struct sk_buff *skb, const struct pavo_flow *flow)
 	ip->daddr = flow->daddr;
 }
 
-int pavo_tx_finish_icrc(const struct pavo_stats *stats, struct pavo_flow *flow,
-			struct sk_buff *skb, unsigned int pad)
+int pavo_tx_finish(const struct pavo_stats *stats, const struct pavo_flow *flow,
+		   struct dst_entry *dst, struct sk_buff *skb, unsigned int pad)
 {
 	unsigned int ip_len = flow->ipv6 ? sizeof(struct ipv6hdr) :
 					   sizeof(struct iphdr);
@@ -307,6 +311,7 @@ int pavo_tx_finish_icrc(const struct pavo_stats *stats, struct pavo_flow *flow,
 	u32 value;
 	int i;
 
+	dst_release(dst);
 	memset(skb_put(skb, pad), 0, pad);
 	icrc = skb_put(skb, PAVO_ICRC_LEN);
 	push_udp(skb, flow);
@@ -335,16 +340,19 @@ int pavo_tx_send_finished(const struct pavo_stats *stats,
 	return 0;
 }
 
-int pavo_tx_send(const struct pavo_stats *stats, struct pavo_flow *flow,
-		 struct sk_buff *skb, unsigned int pad)
+/* Finish a packet and send it. */
+static int send_packet(const struct pavo_stats *stats,
+		       const struct pavo_flow *flow, struct sk_buff *skb,
+		       unsigned int pad)
 {
-	int err = pavo_tx_finish_icrc(stats, flow, skb, pad);
+	int err = pavo_tx_finish(stats, flow, NULL, skb, pad);
 
 	return err ? err : pavo_tx_send_finished(stats, flow, skb);
 }
 
 /* Send packet @i of a GSO super-packet, segmented as for a device. */
-static int send_segment(const struct pavo_stats *stats, struct pavo_flow *flow,
+static int send_segment(const struct pavo_stats *stats,
+			const struct pavo_flow *flow,
 			const struct sk_buff *super, const struct pavo_pkt *pkt,
 			unsigned int unit, u32 i)
 {
@@ -358,18 +366,19 @@ static int send_segment(const struct pavo_stats *stats, struct pavo_flow *flow,
 	if (!skb)
 		return -ENOBUFS;
 	memcpy(skb_put(skb, len), super->data + from, len);
-	return pavo_tx_send(stats, flow, skb, last ? pkt->pad : 0);
+	return send_packet(stats, flow, skb, last ? pkt->pad : 0);
 }
 
 int pavo_tx_send_deferred(const struct pavo_stats *stats,
-			  struct pavo_flow *flow, struct sk_buff *skb,
-			  const struct pavo_pkt *pkt, unsigned int unit,
-			  struct pavo_meta *meta)
+			  const struct pavo_flow *flow, struct dst_entry *dst,
+			  struct sk_buff *skb, const struct pavo_pkt *pkt,
+			  unsigned int unit, struct pavo_meta *meta)
 {
 	int err = 0;
 	u32 i;
 
 	ENGINE_MUST(engine_gso);
+	dst_release(dst);
 	for (i = 0; i < pkt->npkts && !err; i++)
 		err = send_segment(stats, flow, skb, pkt, unit, i);
 	kfree_skb(skb);
@@ -403,7 +412,8 @@ bool pavo_coalesced_fits(const struct pavo_coalesced *coalesced,
 	       coalesced->skb->len + len <= PAVO_COALESCED_BYTES;
 }
 
-int pavo_coalesced_send(const struct pavo_stats *stats, struct pavo_flow *flow,
+int pavo_coalesced_send(const struct pavo_stats *stats,
+			const struct pavo_flow *flow, struct dst_entry *dst,
 			struct pavo_coalesced *coalesced,
 			struct pavo_meta *meta)
 {
@@ -411,10 +421,11 @@ int pavo_coalesced_send(const struct pavo_stats *stats, struct pavo_flow *flow,
 	struct sk_buff *skb;
 	u32 i;
 
+	dst_release(dst);
 	for (i = 0; i < coalesced->count; i++, from += coalesced->len[i - 1]) {
 		skb = alloc_with(stats, flow, from, coalesced->len[i]);
 		if (skb)
-			pavo_tx_send(stats, flow, skb, 0);
+			send_packet(stats, flow, skb, 0);
 	}
 	kfree_skb(coalesced->skb);
 	coalesced->skb = NULL;
@@ -433,14 +444,9 @@ void pavo_rx_skip(struct pavo_rx *rx, u32 psn)
 {
 }
 
-u32 pavo_rx_packets(const struct pavo_rx *rx)
+u32 pavo_rx_unit_bytes(const struct pavo_rx *rx)
 {
-	return 1;
-}
-
-u32 pavo_rx_wire_bytes(const struct pavo_rx *rx)
-{
-	return rx->skb->len - sizeof(struct udphdr);
+	return 0;
 }
 
 static enum pavo_parse_status parse(struct pavo_rx *rx)
@@ -514,6 +520,8 @@ void pavo_rx_parse(struct pavo_rx *rx, struct pavo_port *port,
 	rx->ipv6 = ip_hdr(skb)->version == 6;
 	rx->meta = (struct pavo_meta){};
 	rx->unit = 0;
+	rx->at = sizeof(struct udphdr);
+	rx->index = 0;
 	parse(rx);
 }
 
@@ -618,6 +626,7 @@ void engine_receive(const void *packet, size_t size)
 	pavo_demux_receive(NULL, skb);
 	rcu_read_unlock();
 	local_bh_enable();
+	ENGINE_MUST(!route.references);
 	if (!engine_in_a_row)
 		engine_settle();
 }

@@ -4,8 +4,8 @@
 # Unit test of what lint does not do again (clean.py, module_build.py, run): a fault that was
 # planted is found each time until it is gone, also one in a file that another reads in, and
 # what is clean is not looked at again. Also citations, words that are not used (words.py), tests
-# that a page names (named_tests.py), names of the module (names.py), and ways between layers
-# (layers.py).
+# that a page names (named_tests.py), names of the module (names.py), ways between layers
+# (layers.py), and files that know of batching (batching.py).
 # Tools and make are stand-ins. Prints TAP. Run by the group unit through Meson; writes into
 # temporary folders only.
 import os
@@ -20,7 +20,8 @@ sys.dont_write_bytecode = True
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
-import clean  # noqa: E402  (path set above)
+import batching  # noqa: E402  (path set above)
+import clean  # noqa: E402
 import counters  # noqa: E402
 import layers  # noqa: E402
 import module_build  # noqa: E402
@@ -74,7 +75,8 @@ class Tree:
         self.played = pathlib.Path(folder, "played")
         self.tools = pathlib.Path(folder, "tools")
         self.cache = pathlib.Path(folder, "cache")
-        shutil.copytree(HERE, self.path / "selftests/lint")
+        shutil.copytree(HERE, self.path / "selftests/lint",
+                        ignore=shutil.ignore_patterns("packet_path"))
         package = self.path / "qemu-scripts/pavovm"
         package.mkdir(parents=True)
         for name in ("__init__.py", "common.py"):
@@ -506,6 +508,18 @@ def text_of_the_figure_stays_in_its_box():
         assert y < int(base) < y + high, text
 
 
+def few_files_know_of_batching_on_one_machine():
+    files = {f"net/{i}.c": "struct pavo_coalesced x;\n" for i in range(batching.MOST)}
+    files["requester/a.c"] = '/* pavo_meta */\n// coalesced\npr_info("loopback");\nIFF_LOOPBACK\n'
+    assert batching.check(files) == []
+    files["qp/b.h"] = "struct pavo_meta meta;\n"
+    files["responder/c.c"] = "return PAVO_ST_FRAGMENTS;\n"
+    found = batching.check(files)
+    assert len(found) == 3, found
+    assert "kernel/qp/b.h: knows" in found[0] and "kernel/responder/c.c: knows" in found[1]
+    assert found[2].startswith(f"{batching.MOST + 1} files")
+
+
 def counters_of(port, device):
     """As kernel/stats.h lists them."""
     return "#define PAVO_COUNTERS(X) \\\n" + "".join(f"\tX({n}) \\\n" for n in port) + \
@@ -547,6 +561,7 @@ TESTS = [tests.give(Tree, test) for test in (
     an_interrupted_build_is_begun_again, lines_of_make_by_step, hashes_are_bounded,
     layers_include_what_is_below, private_headers_stay_in_their_folder,
     layers_call_what_is_below, the_table_of_layers_is_in_order,
+    few_files_know_of_batching_on_one_machine,
     there_is_room_for_more_counters, counters_are_explained_where_they_are,
     the_figure_has_a_box_for_each_layer, text_of_the_figure_stays_in_its_box]
 

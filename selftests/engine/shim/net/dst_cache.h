@@ -3,8 +3,17 @@
 #ifndef PAVO_ENGINE_NET_DST_CACHE_H
 #define PAVO_ENGINE_NET_DST_CACHE_H
 
+#include <linux/stddef.h>
+
+struct dst_entry;
+
 struct dst_cache {
 	int unused;
 };
+
+static inline struct dst_entry *dst_cache_get(struct dst_cache *cache)
+{
+	return NULL;
+}
 
 #endif /* PAVO_ENGINE_NET_DST_CACHE_H */

@@ -6,12 +6,11 @@
 #define PAVO_PAYLOAD_H
 
 #include <linux/types.h>
+#include "status.h"
 
 struct pavo_region;
+struct pavo_xmit;
 struct sk_buff;
-
-/* Parameter: copy the data of READ responses instead of attaching pages. */
-extern bool pavo_copy_reads;
 
 /**
  * pavo_payload_take - copy payload of a packet to a range of a region.
@@ -27,18 +26,30 @@ int pavo_payload_take(const struct pavo_region *region, u64 va,
 		      struct sk_buff *skb, unsigned int from, unsigned int len);
 
 /**
- * pavo_payload_attach - attach the pages of a range of a region to a packet, each with a reference
- * (pavo_tx_add_page()).
+ * pavo_payload_attach - attach the pages of a range of a region to a packet, each with a reference.
+ * @x:      the packet
  * @region: the region
+ * @lkey:   its key
  * @va:     first byte
- * @skb:    the packet
  * @len:    bytes
  *
- * Return: 0; -EOPNOTSUPP: pages of @region must not be attached; -ENOSPC: @skb has no free
- * fragment. After an error @skb may have some of the pages, so the caller drops it, and copies into
- * another one.
+ * Return: PAVO_ST_OK; or the status of a pavo_xmit_gather that cannot attach these pages.
  */
-int pavo_payload_attach(const struct pavo_region *region, u64 va,
-			struct sk_buff *skb, unsigned int len);
+enum pavo_status pavo_payload_attach(struct pavo_xmit *x,
+				     const struct pavo_region *region, u32 lkey,
+				     u64 va, unsigned int len);
+
+/**
+ * pavo_payload_copy - copy a range of a region to a packet, in pieces of a page at most.
+ * @x:      the packet
+ * @region: the region
+ * @va:     first byte
+ * @len:    bytes
+ *
+ * Return: as pavo_payload_attach().
+ */
+enum pavo_status pavo_payload_copy(struct pavo_xmit *x,
+				   const struct pavo_region *region, u64 va,
+				   unsigned int len);
 
 #endif /* PAVO_PAYLOAD_H */
