@@ -78,9 +78,9 @@ int pavo_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp)
 		{ "rq_size", rq->ring ? rq->count : 0 },
 		{ "rq_posted", rq->ring ? READ_ONCE(rq->ring->prod) : 0 },
 		{ "rq_taken", READ_ONCE(rq->head) },
-		{ "expected_psn", READ_ONCE(resp->epsn), true },
+		{ "expected_psn", READ_ONCE(resp->expected.psn), true },
 		{ "msn", READ_ONCE(resp->msn), true },
-		{ "far_requests", READ_ONCE(resp->far_psns) },
+		{ "far_requests", READ_ONCE(resp->expected.far) },
 	};
 
 	return put_details(msg, detail, ARRAY_SIZE(detail));
