@@ -12,11 +12,7 @@
 #include "net/net.h"
 #include "payload.h"
 #include "qp/qp.h"
-#include "requester/go_back_n.h"
 #include "requester/requester.h"
-
-/* The policy of all queue pairs: a constant, which the compiler folds. */
-#define PAVO_POLICY (&pavo_go_back_n)
 
 /* Payload up to this is copied into the packet; beyond, pages are attached. */
 #define PAVO_COPYBREAK 256

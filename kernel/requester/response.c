@@ -7,6 +7,7 @@
  * cursor, completes requests, scatters read data, or fails. Called by requester.c with the side
  * owned.
  */
+#include "requester/go_back_n.h"
 #include "requester_private.h"
 #include "pavo_trace.h"
 
@@ -55,7 +56,7 @@ static void carry_out(struct pavo_qp *qp, unsigned int todo)
 /* The time of an event that acknowledges the packets before @end; 0 if it needs none. */
 static u64 time_of_ack(const struct pavo_recovery *r, u32 end)
 {
-	return pavo_recovery_ack_needs_time(r, PAVO_POLICY, end) ?
+	return pavo_recovery_ack_needs_time(r, &pavo_go_back_n, end) ?
 		       ktime_get_ns() :
 		       0;
 }
@@ -63,7 +64,7 @@ static u64 time_of_ack(const struct pavo_recovery *r, u32 end)
 /* The oldest packet is lost: the peer reports a gap. */
 static void handle_gap(struct pavo_qp *qp)
 {
-	carry_out(qp, pavo_recovery_gap(&qp->req.recovery, PAVO_POLICY,
+	carry_out(qp, pavo_recovery_gap(&qp->req.recovery, &pavo_go_back_n,
 					ktime_get_ns()));
 }
 
@@ -72,7 +73,7 @@ static void acknowledge_psn(struct pavo_qp *qp, u32 psn)
 	struct pavo_recovery *r = &qp->req.recovery;
 	unsigned int todo;
 
-	todo = pavo_recovery_ack(r, PAVO_POLICY, psn,
+	todo = pavo_recovery_ack(r, &pavo_go_back_n, psn,
 				 time_of_ack(r, pavo_psn_add(psn, 1)));
 	if (unlikely(todo & (PAVO_REC_OLD | PAVO_REC_STRAY)))
 		count_stray_response(qp, todo);
@@ -84,7 +85,7 @@ static void take_rnr_nak(struct pavo_qp *qp, u8 code)
 {
 	pavo_count(qp, rx_rnr_naks);
 	carry_out(qp,
-		  pavo_recovery_not_ready(&qp->req.recovery, PAVO_POLICY,
+		  pavo_recovery_not_ready(&qp->req.recovery, &pavo_go_back_n,
 					  pavo_rnr_ns(code), ktime_get_ns()));
 }
 
@@ -115,7 +116,7 @@ static void handle_nak(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 	bool rnr = (pkt->syndrome & PAVO_AETH_CLASS) == PAVO_AETH_RNR;
 	unsigned int todo;
 
-	todo = pavo_recovery_nak(&qp->req.recovery, PAVO_POLICY, pkt->psn,
+	todo = pavo_recovery_nak(&qp->req.recovery, &pavo_go_back_n, pkt->psn,
 				 ktime_get_ns());
 	if (todo & (PAVO_REC_OLD | PAVO_REC_STRAY)) {
 		count_stray_response(qp, todo);
@@ -253,7 +254,7 @@ static enum pavo_status take_response(struct pavo_qp *qp, struct pavo_rx *rx)
 		return status;
 	}
 	ends = pavo_read_chunk_ends(wqe->npkts, n + rx->pkt.npkts);
-	carry_out(qp, pavo_recovery_answered(r, PAVO_POLICY, end, ends,
+	carry_out(qp, pavo_recovery_answered(r, &pavo_go_back_n, end, ends,
 					     time_of_ack(r, end)));
 	return PAVO_ST_OK;
 }
@@ -264,7 +265,7 @@ static enum pavo_status handle_response(struct pavo_qp *qp, struct pavo_rx *rx)
 	u64 now = rx->pkt.psn == r->upsn ? 0 : ktime_get_ns();
 	unsigned int todo;
 
-	todo = pavo_recovery_response(r, PAVO_POLICY, rx->pkt.psn, now);
+	todo = pavo_recovery_response(r, &pavo_go_back_n, rx->pkt.psn, now);
 	if (unlikely(todo & PAVO_REC_OLD))
 		pavo_count(qp, rx_drop_old_response);
 	else if (unlikely(todo & PAVO_REC_STRAY))
@@ -318,5 +319,6 @@ void pavo_requester_timeout(struct pavo_qp *qp)
 	}
 	pavo_count(qp, loss_timer_expired);
 	pavo_gso_backoff_lost(&req->side.backoff, pavo_same_host(qp));
-	carry_out(qp, pavo_recovery_expired(&req->recovery, PAVO_POLICY, now));
+	carry_out(qp,
+		  pavo_recovery_expired(&req->recovery, &pavo_go_back_n, now));
 }

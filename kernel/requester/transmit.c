@@ -7,6 +7,7 @@
  * (recovery.h) sends next. For a retransmission that moves back. Called by requester.c with the
  * side owned.
  */
+#include "requester/go_back_n.h"
 #include "requester_private.h"
 
 static void assign_psns(struct pavo_qp *qp, struct pavo_swqe *wqe)
@@ -126,7 +127,7 @@ static u32 request_span(struct pavo_qp *qp, const struct pavo_swqe *wqe)
 {
 	if (wqe->op != PAVO_WQE_READ)
 		return gso_span(qp, wqe);
-	return pavo_read_span(&qp->req.recovery, PAVO_POLICY,
+	return pavo_read_span(&qp->req.recovery, &pavo_go_back_n,
 			      qp->req.cursor.pkt, wqe->npkts);
 }
 
@@ -137,7 +138,7 @@ static bool may_send_request(struct pavo_qp *qp, const struct pavo_swqe *wqe,
 
 	if (!pavo_is_reliable(qp))
 		return true;
-	if (!pavo_recovery_admits(r, PAVO_POLICY, span))
+	if (!pavo_recovery_admits(r, &pavo_go_back_n, span))
 		return false;
 	return !pavo_op_is_answered(wqe->op) ||
 	       r->reads_out < qp->attr.max_rd_atomic;
@@ -240,9 +241,9 @@ static void record_sent(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 span,
 	unsigned int todo;
 	u64 now = 0;
 
-	if (pavo_recovery_send_needs_time(r, PAVO_POLICY))
+	if (pavo_recovery_send_needs_time(r, &pavo_go_back_n))
 		now = ktime_get_ns();
-	todo = pavo_recovery_sent(r, PAVO_POLICY, &what, now);
+	todo = pavo_recovery_sent(r, &pavo_go_back_n, &what, now);
 	if (todo & PAVO_REC_AGAIN)
 		pavo_count(qp, tx_retransmits);
 	move_cursor(qp, wqe, span, pos);

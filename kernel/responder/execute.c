@@ -8,6 +8,7 @@
  * responder.c with the side owned, for the reliable services; unreliable.c uses the handlers
  * of sends and writes.
  */
+#include "responder/drop_early.h"
 #include "responder_private.h"
 
 pavo_request_handler *const pavo_request_handlers[PAVO_KIND_COUNT] = {

@@ -5,8 +5,8 @@
  *
  * A machine of events, as requester/recovery.h: a request arrives, was executed, or finds no
  * receive WQE. It touches no packet and no memory. A policy decides what becomes of requests that
- * come early, behind a gap: a constant that the caller names and the compiler folds. The module's
- * is pavo_drop_early, which executes in order and keeps nothing. Pure.
+ * come early, behind a gap: a constant that the caller names and the compiler folds. The module has
+ * drop_early.h. Pure.
  */
 #ifndef PAVO_EXPECTED_PSN_H
 #define PAVO_EXPECTED_PSN_H
@@ -170,26 +170,5 @@ static inline void pavo_expected_not_ready(struct pavo_expected *e, u8 syndrome)
 	/* Packets behind it in flight must not be reported as a gap. */
 	e->nak_sent = true;
 }
-
-/* Send a sequence error NAK once, then drop packets until the expected one comes. */
-static inline enum pavo_early_verdict pavo_drop_arrived(struct pavo_expected *e,
-							u32 psn, u32 npkts)
-{
-	u32 end = pavo_psn_add(psn, npkts);
-
-	if (e->nak_sent) {
-		if (pavo_psn_diff(end, e->dropped) > 0)
-			e->dropped = end;
-		return PAVO_EARLY_DROP;
-	}
-	e->nak_sent = true;
-	e->dropped = end;
-	pavo_expected_ack(e, e->psn, PAVO_NAK_PSN_SEQ);
-	return PAVO_EARLY_REPORT;
-}
-
-static const struct pavo_early_policy pavo_drop_early = {
-	.arrived = pavo_drop_arrived,
-};
 
 #endif /* PAVO_EXPECTED_PSN_H */

@@ -12,7 +12,7 @@
 #include "random.h"
 
 extern "C" {
-#include "responder/expected_psn.h"
+#include "responder/drop_early.h"
 }
 
 namespace {

@@ -4,6 +4,10 @@
 
 #include <algorithm>
 
+extern "C" {
+#include "responder/drop_early.h"
+}
+
 /* --------------------------------------------------------------- responder */
 
 const pavo_early_policy ModelResponder::hold = {.arrived = hold_early};
