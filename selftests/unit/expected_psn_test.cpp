@@ -15,6 +15,7 @@ extern "C" {
 #include "responder/drop_early.h"
 }
 
+namespace expected_psn {
 namespace {
 
 constexpr uint8_t rnr = PAVO_AETH_RNR | 5;
@@ -257,3 +258,4 @@ TEST(ExpectedPsn, RandomArrivals)
 }
 
 } // namespace
+} // namespace expected_psn

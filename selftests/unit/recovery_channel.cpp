@@ -8,6 +8,8 @@ extern "C" {
 #include "responder/drop_early.h"
 }
 
+namespace channel {
+
 /* --------------------------------------------------------------- responder */
 
 const pavo_early_policy ModelResponder::hold = {.arrived = hold_early};
@@ -245,3 +247,5 @@ void ModelRequester::check_timers(uint64_t now)
 	if (pavo_timer_loss_expired(&r.timer, now))
 		carry_out(pavo_recovery_expired(&r, &policy_, now));
 }
+
+} // namespace channel

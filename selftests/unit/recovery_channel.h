@@ -20,6 +20,8 @@ extern "C" {
 #include "seen.h"
 }
 
+namespace channel {
+
 /* PSNs in their order, which wraps. */
 struct PsnBefore {
 	bool operator()(uint32_t a, uint32_t b) const
@@ -155,5 +157,7 @@ private:
 	/* Responses behind a gap, of a policy that has them held. */
 	PsnSet early_;
 };
+
+} // namespace channel
 
 #endif /* PAVO_UNIT_RECOVERY_CHANNEL_H */

@@ -11,6 +11,7 @@ extern "C" {
 #include "requester/go_back_n.h"
 }
 
+namespace channel {
 namespace {
 
 /* ------------------------------------------------------- selective repair */
@@ -248,3 +249,4 @@ TEST(Channel, SelectiveRepairSendsLittleMoreThanWhatWasLost)
 }
 
 } // namespace
+} // namespace channel

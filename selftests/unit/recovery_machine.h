@@ -10,6 +10,8 @@ extern "C" {
 #include "requester/go_back_n.h"
 }
 
+namespace recovery {
+
 inline constexpr const pavo_recovery_policy *policy = &pavo_go_back_n;
 inline constexpr uint64_t timeout = 1000000;
 inline constexpr uint64_t rnr_delay = 10000;
@@ -100,5 +102,7 @@ private:
 	uint32_t wqe_ = 0;
 	std::vector<pavo_mq_entry> ring_;
 };
+
+} // namespace recovery
 
 #endif /* PAVO_UNIT_RECOVERY_MACHINE_H */

@@ -12,6 +12,7 @@
 
 #include "random.h"
 
+namespace recovery {
 namespace {
 
 /*
@@ -223,3 +224,4 @@ TEST(Recovery, RandomEventsAreWhatTheModelSays)
 }
 
 } // namespace
+} // namespace recovery

@@ -9,6 +9,7 @@
 
 #include <string>
 
+namespace recovery {
 namespace {
 
 /* ------------------------------------------------------------------ tables */
@@ -392,3 +393,4 @@ TEST(Recovery, FlushAndSkipLeaveNothingOutstanding)
 }
 
 } // namespace
+} // namespace recovery
