@@ -340,13 +340,27 @@ static inline unsigned int pavo_recovery_stray(const struct pavo_recovery *r,
 	return pavo_psn_diff(psn, r->upsn) < 0 ? PAVO_REC_OLD : PAVO_REC_STRAY;
 }
 
-/** pavo_recovery_ack_needs_time - true if pavo_recovery_ack() or _answered() needs the time. */
+/**
+ * pavo_recovery_release_needs_time - true if pavo_recovery_answered() needs the time. If all is
+ * answered no timer runs.
+ * @r:      the machine
+ * @policy: its policy
+ * @end:    PSN behind the response
+ */
+static __always_inline bool
+pavo_recovery_release_needs_time(const struct pavo_recovery *r,
+				 const struct pavo_recovery_policy *policy,
+				 u32 end)
+{
+	return policy->clocked || end != r->sent;
+}
+
+/** pavo_recovery_ack_needs_time - likewise pavo_recovery_ack(): a read may lack its response. */
 static __always_inline bool
 pavo_recovery_ack_needs_time(const struct pavo_recovery *r,
 			     const struct pavo_recovery_policy *policy, u32 end)
 {
-	/* If all is acknowledged no timer runs. */
-	return policy->clocked || end != r->sent ||
+	return pavo_recovery_release_needs_time(r, policy, end) ||
 	       pavo_mq_oldest(&r->outstanding.reads);
 }
 
@@ -521,7 +535,7 @@ bool pavo_recovery_in_place(const struct pavo_recovery *r, u32 psn, u32 n,
  * @policy: its policy
  * @end:    PSN behind the response
  * @ends:   it ends what a request has requested
- * @now:    the time, if pavo_recovery_ack_needs_time() for @end
+ * @now:    the time, if pavo_recovery_release_needs_time() for @end
  */
 static __always_inline unsigned int
 pavo_recovery_answered(struct pavo_recovery *r,

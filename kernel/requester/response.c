@@ -53,14 +53,6 @@ static void carry_out(struct pavo_qp *qp, unsigned int todo)
 		fail_retries(qp, todo);
 }
 
-/* The time of an event that acknowledges the packets before @end; 0 if it needs none. */
-static u64 time_of_ack(const struct pavo_recovery *r, u32 end)
-{
-	return pavo_recovery_ack_needs_time(r, &pavo_go_back_n, end) ?
-		       ktime_get_ns() :
-		       0;
-}
-
 /* The oldest packet is lost: the peer reports a gap. */
 static void handle_gap(struct pavo_qp *qp)
 {
@@ -71,10 +63,13 @@ static void handle_gap(struct pavo_qp *qp)
 static void acknowledge_psn(struct pavo_qp *qp, u32 psn)
 {
 	struct pavo_recovery *r = &qp->req.recovery;
+	u32 end = pavo_psn_add(psn, 1);
 	unsigned int todo;
+	u64 now = 0;
 
-	todo = pavo_recovery_ack(r, &pavo_go_back_n, psn,
-				 time_of_ack(r, pavo_psn_add(psn, 1)));
+	if (pavo_recovery_ack_needs_time(r, &pavo_go_back_n, end))
+		now = ktime_get_ns();
+	todo = pavo_recovery_ack(r, &pavo_go_back_n, psn, now);
 	if (unlikely(todo & (PAVO_REC_OLD | PAVO_REC_STRAY)))
 		count_stray_response(qp, todo);
 	else
@@ -237,6 +232,7 @@ static enum pavo_status take_response(struct pavo_qp *qp, struct pavo_rx *rx)
 	u32 end = pavo_psn_add(rx->pkt.psn, rx->pkt.npkts);
 	bool atomic = rx->pkt.info->kind == PAVO_KIND_ATOMIC, ends;
 	enum pavo_status status;
+	u64 now = 0;
 
 	if (atomic != (pavo_op(wqe->op)->answer == PAVO_ANSWER_VALUE))
 		status = PAVO_ST_BAD_RESPONSE;
@@ -254,8 +250,10 @@ static enum pavo_status take_response(struct pavo_qp *qp, struct pavo_rx *rx)
 		return status;
 	}
 	ends = pavo_read_chunk_ends(wqe->npkts, n + rx->pkt.npkts);
-	carry_out(qp, pavo_recovery_answered(r, &pavo_go_back_n, end, ends,
-					     time_of_ack(r, end)));
+	if (pavo_recovery_release_needs_time(r, &pavo_go_back_n, end))
+		now = ktime_get_ns();
+	carry_out(qp,
+		  pavo_recovery_answered(r, &pavo_go_back_n, end, ends, now));
 	return PAVO_ST_OK;
 }
 
