@@ -106,8 +106,8 @@ TRACE_EVENT(pavo_ack,
 		pavo_assign_str(dev, qp->dev->ib.name);
 		__entry->qpn = qp->ib.qp_num;
 		__entry->psn = psn;
-		__entry->unacked = qp->req.upsn;
-		__entry->next = qp->req.npsn;
+		__entry->unacked = qp->req.recovery.upsn;
+		__entry->next = qp->req.recovery.npsn;
 		__entry->syndrome = syndrome;
 	),
 	TP_printk("%s qp %u psn %u syndrome %#04x unacked %u next %u",
@@ -129,9 +129,9 @@ TRACE_EVENT(pavo_retransmit,
 	TP_fast_assign(
 		pavo_assign_str(dev, qp->dev->ib.name);
 		__entry->qpn = qp->ib.qp_num;
-		__entry->unacked = qp->req.upsn;
-		__entry->sent = qp->req.sent;
-		__entry->retries = qp->req.timer.retries;
+		__entry->unacked = qp->req.recovery.upsn;
+		__entry->sent = qp->req.recovery.sent;
+		__entry->retries = qp->req.recovery.timer.retries;
 	),
 	TP_printk("%s qp %u from psn %u of %u, retries left %u",
 		  __get_str(dev), __entry->qpn, __entry->unacked,

@@ -15,7 +15,7 @@ static bool is_outstanding(const struct pavo_qp *qp, u32 psn)
 
 	if (state != IB_QPS_RTS && state != IB_QPS_SQD)
 		return false;
-	return pavo_psn_diff(psn, READ_ONCE(qp->req.upsn)) >= 0;
+	return pavo_psn_diff(psn, READ_ONCE(qp->req.recovery.upsn)) >= 0;
 }
 
 /* Find the sender of a packet; NULL: it was destroyed. */

@@ -8,12 +8,9 @@
 #include <linux/hrtimer.h>
 #include <linux/types.h>
 #include "qp/side.h"
-#include "requester/cwnd.h"
-#include "requester/multiqueue.h"
 #include "requester/parser.h"
-#include "requester/timer_logic.h"
+#include "requester/recovery.h"
 #include "drr.h"
-#include "wire/psn.h"
 
 struct pavo_mmap;
 struct sk_buff;
@@ -59,26 +56,15 @@ struct pavo_tx_cursor {
  * @last_local: number of the last parsed WQE that changes keys and sends no packet
  * @numbered:   WQEs that have PSNs (free running)
  * @tail:       oldest WQE that is not completed (free running)
- * @cursor:     next packet to send; moved back to retransmit
+ * @cursor:     next packet to send: the one of PSN @recovery.next
  * @scatter:    next packet of read data that is expected
- * @npsn:       Next PSN: the first one that no WQE has
- * @upsn:       oldest unacknowledged PSN
- * @sent:       high-water mark: PSN behind the last one that was ever sent
- * @outstanding: MultiQueue
- * @cwnd:       limit of packets in flight
- * @reads_out:  read and atomic requests that are unanswered
- * @reread:     PSN of the last read request that began inside a chunk; PAVO_PSN_NONE after
- *              progress of UPSN
- * @no_ack_req: packets sent since the last AckReq
- * @ack_requested: PSN behind a packet that was retransmitted only to set AckReq; else PAVO_PSN_NONE
- * @probing:    after a timeout: only the oldest packet is sent, until it is acknowledged
- * @went_back:  the cursor was moved back to UPSN, which is done once for each UPSN
- * @ready:      @npsn was set to sq_psn (RTS reached since RESET)
+ * @recovery:   PSNs, what is outstanding, and the timers
+ * @messages:   entries of its MultiQueue, 2 * @count
+ * @ready:      @recovery begins with sq_psn (RTS reached since RESET)
  * @notify_drained: raise SQ_DRAINED when no request is outstanding
  * @pause:      time in ns until which no packet is sent, after the interface refused one; 0: none
  * @drr:        its DRR queue and credits (requester/drr_queue.c)
- * @timer:      loss timer and RNR timer
- * @hrtimer:    fires at their deadlines and at the end of @pause
+ * @hrtimer:    fires at the deadlines of the timers and at the end of @pause
  * @post_lock:  protects posts of kernel consumers
  * @wr_id:      of kernel consumers, by WQE slot
  * @posted:     WQEs that a kernel consumer has posted (free running)
@@ -104,22 +90,12 @@ struct pavo_requester {
 	u32 tail;
 	struct pavo_tx_cursor cursor;
 	struct pavo_tx_cursor scatter;
-	u32 npsn;
-	u32 upsn;
-	u32 sent;
-	struct pavo_multiqueue outstanding;
-	struct pavo_cwnd cwnd;
-	u32 reads_out;
-	u32 reread;
-	u32 no_ack_req;
-	u32 ack_requested;
-	bool probing;
-	bool went_back;
+	struct pavo_recovery recovery;
+	struct pavo_mq_entry *messages;
 	bool ready;
 	bool notify_drained;
 	u64 pause;
 	struct pavo_drr_queue drr;
-	struct pavo_timer_state timer;
 	struct hrtimer hrtimer;
 	spinlock_t post_lock; /* posts of kernel consumers */
 	u64 *wr_id;

@@ -9,6 +9,7 @@
 #include <linux/types.h>
 #include <rdma/ib_verbs.h>
 #include "qp/side.h"
+#include "responder/expected_psn.h"
 #include "rings/rq.h"
 
 struct pavo_resource;
@@ -41,12 +42,9 @@ struct pavo_write_addr {
  * @rq:        queue of receive WQEs: @own, or an SRQ's. XRC targets: that of the current packet,
  *             valid in the RCU section that found it; NULL: no such SRQ
  * @srqn:      XRC targets: SRQN of the message in progress
- * @epsn:      expected PSN
- * @far_psns:  number of requests with an implausible PSN (pavo_psn_far())
+ * @expected:  the expected PSN, and the ACK or NAK that is to be sent after @send_queue
  * @msn:       messages completed
- * @dropped:   behind the furthest request that was dropped since a NAK is due
  * @message:   kind of message in progress: 0, PAVO_KIND_SEND or PAVO_KIND_WRITE
- * @nak_sent:  a sequence error NAK or an RNR NAK is due, or was sent, for @epsn
  * @established: COMM_EST was raised
  * @last_wqe_notified: LAST_WQE_REACHED was raised
  * @failing:   a fatal NAK is to be sent. No request is executed any more, and the QP moves to Error
@@ -59,9 +57,6 @@ struct pavo_write_addr {
  * @send_queue: indices of resources whose responses are to be sent
  * @send_head: first entry (free running)
  * @send_tail: behind the last entry (free running)
- * @ack_due:   an ACK or NAK is to be sent after these
- * @ack_syndrome: its syndrome
- * @ack_psn:   its PSN
  * @paused:    the interface refused a response; send none until @pause fires
  * @pause:     timer of that pause
  * @wqe:       private copy of the receive WQE in use
@@ -71,12 +66,9 @@ struct pavo_responder {
 	struct pavo_rq own;
 	struct pavo_rq *rq;
 	u32 srqn;
-	u32 epsn;
-	u32 far_psns;
+	struct pavo_expected expected;
 	u32 msn;
-	u32 dropped;
 	u8 message;
-	bool nak_sent;
 	bool established;
 	bool last_wqe_notified;
 	bool failing;
@@ -88,9 +80,6 @@ struct pavo_responder {
 	u8 send_queue[PAVO_MAX_RD_ATOMIC];
 	u8 send_head;
 	u8 send_tail;
-	bool ack_due;
-	u8 ack_syndrome;
-	u32 ack_psn;
 	bool paused;
 	struct hrtimer pause;
 	struct pavo_recv_wqe *wqe;

@@ -80,7 +80,8 @@ void pavo_complete_acked(struct pavo_qp *qp)
 	while (req->tail != req->numbered) {
 		struct pavo_swqe *wqe = pavo_swqe(req, req->tail);
 
-		if (!pavo_psn_passed(req->upsn, wqe->first_psn, wqe->npkts))
+		if (!pavo_recovery_completes(&req->recovery, wqe->first_psn,
+					     wqe->npkts))
 			break;
 		if (unlikely(wqe->flags & PAVO_SWQE_READ_INV) &&
 		    invalidate_read_key(qp, wqe))
@@ -139,7 +140,7 @@ unsigned int pavo_complete_flush(struct pavo_qp *qp, unsigned int budget)
 {
 	struct pavo_requester *req = &qp->req;
 
-	pavo_timer_init(&req->timer, 0, 0, 0);
+	pavo_recovery_flush(&req->recovery);
 	req->pause = 0;
 	for (;;) {
 		while (budget && req->tail != req->head) {
@@ -152,10 +153,6 @@ unsigned int pavo_complete_flush(struct pavo_qp *qp, unsigned int budget)
 	}
 	req->numbered = req->tail;
 	req->cursor = (struct pavo_tx_cursor){ .wqe = req->tail };
-	pavo_mq_init(&req->outstanding.reads, req->outstanding.reads.ring,
-		     req->count);
-	pavo_mq_init(&req->outstanding.sends, req->outstanding.sends.ring,
-		     req->count);
 	return budget;
 }
 
@@ -168,6 +165,5 @@ void pavo_requester_recover(struct pavo_qp *qp)
 	pavo_complete_flush(qp, 2 * req->count);
 	rcu_read_unlock();
 	/* Skip the PSNs of flushed WQEs: to the peer their packets were lost. */
-	req->sent = req->npsn;
-	req->upsn = req->npsn;
+	pavo_recovery_skip(&req->recovery);
 }

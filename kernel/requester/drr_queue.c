@@ -43,11 +43,11 @@ static void hold_credits(struct pavo_qp *qp)
 {
 	struct pavo_requester *req = &qp->req;
 	struct pavo_drr *drr = &qp->dev->drr;
-	u32 sends = pavo_mq_span(&req->outstanding.sends, req->upsn,
-				 pavo_cursor_psn(req));
+	u32 sends = pavo_recovery_sends_in_flight(&req->recovery);
 
 	pavo_drr_hold_credits(drr, &req->drr, PAVO_POOL_SENDS, sends);
-	pavo_drr_hold_credits(drr, &req->drr, PAVO_POOL_READS, req->reads_out);
+	pavo_drr_hold_credits(drr, &req->drr, PAVO_POOL_READS,
+			      req->recovery.reads_out);
 }
 
 void pavo_qp_drr_settle(struct pavo_qp *qp)

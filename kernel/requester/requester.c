@@ -63,8 +63,7 @@ static int alloc_private(struct pavo_requester *req, bool keeps_wr_ids)
 		req->wr_id =
 			kvcalloc(req->count, sizeof(u64), GFP_KERNEL_ACCOUNT);
 	ring = kvcalloc(2 * req->count, sizeof(*ring), GFP_KERNEL_ACCOUNT);
-	req->outstanding.reads.ring = ring;
-	req->outstanding.sends.ring = ring + req->count;
+	req->messages = ring;
 	if (!req->doorbells || !req->wqes || (keeps_wr_ids && !req->wr_id) ||
 	    !ring)
 		return -ENOMEM;
@@ -115,13 +114,13 @@ void pavo_requester_destroy(struct pavo_qp *qp)
 	kvfree(req->doorbells);
 	kvfree(req->wqes);
 	kvfree(req->wr_id);
-	kvfree(req->outstanding.reads.ring);
+	kvfree(req->messages);
 	if (req->sq_mmap)
 		pavo_mmap_destroy(req->sq_mmap);
 	req->doorbells = NULL;
 	req->wqes = NULL;
 	req->wr_id = NULL;
-	req->outstanding.reads.ring = NULL;
+	req->messages = NULL;
 	req->sq_mmap = NULL;
 }
 
@@ -158,22 +157,11 @@ void pavo_requester_reset(struct pavo_qp *qp)
 	req->tail = 0;
 	req->cursor = (struct pavo_tx_cursor){};
 	req->scatter = (struct pavo_tx_cursor){ .wqe = -1 };
-	pavo_mq_init(&req->outstanding.reads, req->outstanding.reads.ring,
-		     req->count);
-	pavo_mq_init(&req->outstanding.sends, req->outstanding.sends.ring,
-		     req->count);
-	pavo_cwnd_init(&req->cwnd);
-	req->reads_out = 0;
-	req->reread = PAVO_PSN_NONE;
-	req->no_ack_req = 0;
-	req->ack_requested = PAVO_PSN_NONE;
-	req->probing = false;
-	req->went_back = false;
+	pavo_recovery_init(&req->recovery, req->messages, req->count);
 	req->ready = false;
 	req->notify_drained = false;
 	req->pause = 0;
 	req->posted = 0;
-	pavo_timer_init(&req->timer, 0, 0, 0);
 }
 
 void pavo_requester_ready(struct pavo_qp *qp)
@@ -181,9 +169,7 @@ void pavo_requester_ready(struct pavo_qp *qp)
 	struct pavo_requester *req = &qp->req;
 
 	if (!req->ready) {
-		req->npsn = qp->attr.sq_psn;
-		req->upsn = qp->attr.sq_psn;
-		req->sent = qp->attr.sq_psn;
+		pavo_recovery_start(&req->recovery, qp->attr.sq_psn);
 		req->ready = true;
 	}
 	pavo_requester_set_timeouts(qp);
@@ -191,13 +177,9 @@ void pavo_requester_ready(struct pavo_qp *qp)
 
 void pavo_requester_set_timeouts(struct pavo_qp *qp)
 {
-	struct pavo_requester *req = &qp->req;
-
-	req->timer.timeout = pavo_timeout_ns(qp->attr.timeout);
-	req->timer.retry_limit = qp->attr.retry_cnt;
-	req->timer.retries = qp->attr.retry_cnt;
-	req->timer.rnr_limit = qp->attr.rnr_retry;
-	req->timer.rnr_retries = qp->attr.rnr_retry;
+	pavo_recovery_set_limits(&qp->req.recovery,
+				 pavo_timeout_ns(qp->attr.timeout),
+				 qp->attr.retry_cnt, qp->attr.rnr_retry);
 }
 
 bool pavo_requester_idle(struct pavo_qp *qp)
@@ -275,7 +257,7 @@ static bool visit_requester(struct pavo_qp *qp, struct pavo_budget *slice)
 	budget = most;
 
 	if (unlikely(pavo_side_waits(&req->side)))
-		pavo_timer_hold(&req->timer, ktime_get_ns());
+		pavo_timer_hold(&req->recovery.timer, ktime_get_ns());
 	take_pending(qp);
 	state = pavo_qp_state(qp);
 	if (state >= IB_QPS_SQE)

@@ -4,8 +4,8 @@
  *
  * Flow of a send: doorbell.c takes doorbells -> scheduler.c orders them,
  * follows chains and copies each WQE -> parser.c checks the copy ->
- * transmit.c assigns PSNs and sends -> multiqueue.c keeps outstanding
- * messages -> response.c acts on responses -> complete.c writes the
+ * transmit.c assigns PSNs and sends -> recovery.h and multiqueue.c keep outstanding
+ * messages -> response.c acts on responses, as recovery.h says -> complete.c writes the
  * completions. timers.c starts the retransmission of lost packets.
  *
  * side.lock protects the fields; qp/requester_side.h names the exceptions. See side.h for
@@ -18,10 +18,8 @@
 #include <linux/types.h>
 #include "qp/side.h"
 #include "../wire/psn.h"
-#include "multiqueue.h"
 #include "parser.h"
-#include "timer_logic.h"
-#include "cwnd.h"
+#include "recovery.h"
 
 struct ib_send_wr;
 struct pavo_dev;

@@ -14,14 +14,6 @@
 #include "qp/qp.h"
 #include "requester/requester.h"
 
-/* Not a PSN: PSNs have 24 bits. */
-#define PAVO_PSN_NONE (~0u)
-/*
- * A long read is requested in chunks of this many packets, so that the cwnd
- * bounds the burst of responses as it does the burst of requests.
- */
-#define PAVO_READ_CHUNK PAVO_CWND_LEAST
-
 /* Position in a scatter/gather list. */
 struct pavo_sgl_pos {
 	u32 sge;
@@ -31,22 +23,6 @@ struct pavo_sgl_pos {
 static inline struct pavo_swqe *pavo_swqe(struct pavo_requester *req, u32 n)
 {
 	return req->wqes + (size_t)(n & (req->count - 1)) * req->wqe_stride;
-}
-
-/* PSN of the packet at the cursor. */
-static inline u32 pavo_cursor_psn(struct pavo_requester *req)
-{
-	const struct pavo_tx_cursor *cur = &req->cursor;
-
-	if (cur->wqe == req->numbered)
-		return req->npsn;
-	return pavo_psn_add(pavo_swqe(req, cur->wqe)->first_psn, cur->pkt);
-}
-
-/* True if a chunk of the read @wqe ends in front of its packet @pkt. */
-static inline bool pavo_read_chunk_ends(const struct pavo_swqe *wqe, u32 pkt)
-{
-	return pkt == wqe->npkts || pkt % PAVO_READ_CHUNK == 0;
 }
 
 /* scheduler.c */

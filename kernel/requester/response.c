@@ -3,134 +3,94 @@
  * response.c - RequesterRecvControl (sources.md#engine-3-4-5): carries out what a response
  * means for outstanding requests.
  *
- * UPSN is the oldest unacknowledged PSN, RPSN the response's. multiqueue.c says what a response
- * means; this file releases, goes back, scatters read data, or fails. Called by requester.c with
- * the side owned.
+ * recovery.h says what a response or an expired timer means; this file tells it of them, moves the
+ * cursor, completes requests, scatters read data, or fails. Called by requester.c with the side
+ * owned.
  */
+#include "requester/go_back_n.h"
 #include "requester_private.h"
 #include "pavo_trace.h"
 
-/* Release all packets before PSN @until. */
-static void release_until(struct pavo_qp *qp, u32 until)
+/* Count a response to no outstanding request. Old ones are normal after a retransmission. */
+static void count_stray_response(struct pavo_qp *qp, unsigned int todo)
 {
-	struct pavo_requester *req = &qp->req;
-
-	if (until == req->upsn)
-		return;
-	pavo_cwnd_acked(&req->cwnd, pavo_psn_diff(until, req->upsn));
-	req->upsn = until;
-	pavo_mq_release(&req->outstanding.sends, until);
-	pavo_mq_release(&req->outstanding.reads, until);
-	req->reread = PAVO_PSN_NONE;
-	req->ack_requested = PAVO_PSN_NONE;
-	req->probing = false;
-	req->went_back = false;
-	pavo_tx_forget(&req->side.tx);
-	/* With nothing outstanding the time does not matter: the loss timer stops. */
-	pavo_timer_restart(&req->timer,
-			   until == req->sent ? 0 : ktime_get_ns());
-	if (until == req->sent)
-		pavo_timer_stop(&req->timer);
-
-	/* A response to packets sent before the cursor went back: do not retransmit these. */
-	if (pavo_psn_diff(until, pavo_cursor_psn(req)) > 0)
-		pavo_transmit_seek(qp, until);
-	pavo_complete_acked(qp);
-}
-
-/*
- * Retransmit from UPSN on (go-back-N), once for a gap: more responses may report the same one.
- * If the retransmission is lost, the loss timer expires; without a set value it
- * runs after a repeated report (pavo_timer_gap_repeated()).
- */
-static void go_back(struct pavo_qp *qp)
-{
-	struct pavo_requester *req = &qp->req;
-
-	if (req->went_back) {
-		pavo_timer_gap_repeated(&req->timer, ktime_get_ns());
-		return;
-	}
-	if (pavo_timer_retry(&req->timer, ktime_get_ns())) {
-		pavo_count(qp, req_transport_retries_exceeded);
-		pavo_complete_fatal(qp, req->upsn, PAVO_ST_RETRY);
-		return;
-	}
-	trace_pavo_retransmit(qp);
-	pavo_cwnd_lost(&req->cwnd);
-	req->went_back = true;
-	req->reads_out = 0;
-	pavo_transmit_seek(qp, req->upsn);
-}
-
-/*
- * Count a response to no outstanding request. Old ones are normal after a retransmission; those
- * ahead of all requests are not.
- */
-static void count_stray_response(struct pavo_qp *qp, u32 rpsn)
-{
-	if (pavo_psn_diff(rpsn, qp->req.upsn) < 0)
+	if (todo & PAVO_REC_OLD)
 		pavo_count(qp, rx_drop_old_response);
 	else
 		pavo_count(qp, rx_drop_psn_ghost);
 }
 
-/* Act on an ACK of @rpsn. Return: its meaning. */
-static enum pavo_ack_verdict acknowledge_psn(struct pavo_qp *qp, u32 rpsn)
+/* Fail the oldest request: no retry is left. */
+static void fail_retries(struct pavo_qp *qp, unsigned int todo)
 {
-	struct pavo_requester *req = &qp->req;
-	enum pavo_ack_verdict verdict;
-	u32 until;
+	enum pavo_status status = PAVO_ST_RNR_RETRY;
 
-	verdict = pavo_multiqueue_ack(&req->outstanding, req->upsn, req->sent,
-				      rpsn, &until);
-	switch (verdict) {
-	case PAVO_ACK_RELEASE:
-		release_until(qp, until);
-		break;
-	case PAVO_ACK_READ_LOST:
-		pavo_count(qp, implied_nak_seq_err);
-		release_until(qp, until);
-		go_back(qp);
-		break;
-	default:
-		count_stray_response(qp, rpsn);
+	if (todo & PAVO_REC_NO_RETRY) {
+		pavo_count(qp, req_transport_retries_exceeded);
+		status = PAVO_ST_RETRY;
+	} else {
+		pavo_count(qp, req_rnr_retries_exceeded);
 	}
-	return verdict;
+	pavo_complete_fatal(qp, qp->req.recovery.upsn, status);
+}
+
+/* Carry out what an event asks for (enum pavo_recovery_todo), but for data and strays. */
+static void carry_out(struct pavo_qp *qp, unsigned int todo)
+{
+	const unsigned int failed = PAVO_REC_NO_RETRY | PAVO_REC_NO_RNR_RETRY;
+
+	if (todo & PAVO_REC_COMPLETE)
+		pavo_tx_forget(&qp->req.side.tx);
+	if (unlikely(todo & PAVO_REC_IMPLIED_NAK))
+		pavo_count(qp, implied_nak_seq_err);
+	if (unlikely(todo & PAVO_REC_SEEK))
+		pavo_transmit_seek(qp, qp->req.recovery.next);
+	if (todo & PAVO_REC_COMPLETE)
+		pavo_complete_acked(qp);
+	if (unlikely(todo & PAVO_REC_RETRANSMIT))
+		trace_pavo_retransmit(qp);
+	if (unlikely(todo & failed))
+		fail_retries(qp, todo);
+}
+
+/* The oldest packet is lost: the peer reports a gap. */
+static void handle_gap(struct pavo_qp *qp)
+{
+	carry_out(qp, pavo_recovery_gap(&qp->req.recovery, &pavo_go_back_n,
+					ktime_get_ns()));
+}
+
+static void acknowledge_psn(struct pavo_qp *qp, u32 psn)
+{
+	struct pavo_recovery *r = &qp->req.recovery;
+	u32 end = pavo_psn_add(psn, 1);
+	unsigned int todo;
+	u64 now = 0;
+
+	if (pavo_recovery_ack_needs_time(r, &pavo_go_back_n, end))
+		now = ktime_get_ns();
+	todo = pavo_recovery_ack(r, &pavo_go_back_n, psn, now);
+	if (unlikely(todo & (PAVO_REC_OLD | PAVO_REC_STRAY)))
+		count_stray_response(qp, todo);
+	else
+		carry_out(qp, todo);
 }
 
 static void take_rnr_nak(struct pavo_qp *qp, u8 code)
 {
-	struct pavo_requester *req = &qp->req;
-
 	pavo_count(qp, rnr_nak_retry_err);
-	/* The peer may have sent an RNR NAK for more than one packet: wait once. */
-	if (req->timer.rnr)
-		return;
-	if (pavo_timer_rnr(&req->timer, ktime_get_ns(), pavo_rnr_ns(code))) {
-		pavo_count(qp, req_rnr_retries_exceeded);
-		pavo_complete_fatal(qp, req->upsn, PAVO_ST_RNR_RETRY);
-		return;
-	}
-	trace_pavo_retransmit(qp);
-	req->probing = false;
-	/*
-	 * The peer may report the packets behind that one as a gap, during
-	 * the delay or after it: do not go back for that.
-	 */
-	req->went_back = true;
-	req->reads_out = 0;
-	pavo_transmit_seek(qp, req->upsn);
+	carry_out(qp,
+		  pavo_recovery_not_ready(&qp->req.recovery, &pavo_go_back_n,
+					  pavo_rnr_ns(code), ktime_get_ns()));
 }
 
 static void take_nak(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
-	struct pavo_requester *req = &qp->req;
 	enum pavo_status status;
 
 	switch (pkt->syndrome) {
 	case PAVO_NAK_PSN_SEQ:
-		go_back(qp);
+		handle_gap(qp);
 		return;
 	case PAVO_NAK_INV_REQ:
 		status = PAVO_ST_PEER_INVALID;
@@ -142,31 +102,29 @@ static void take_nak(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 		status = PAVO_ST_PEER_OPERATION;
 	}
 	/* Fatal to the request by IBA, but not by sources.md#engine-nak. */
-	pavo_complete_fatal(qp, req->upsn, status);
+	pavo_complete_fatal(qp, qp->req.recovery.upsn, status);
 }
 
 /* Act on a NAK of PSN n, which acknowledges all packets before n. */
 static void handle_nak(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
-	struct pavo_requester *req = &qp->req;
+	bool rnr = (pkt->syndrome & PAVO_AETH_CLASS) == PAVO_AETH_RNR;
+	unsigned int todo;
 
-	if (pavo_psn_diff(pkt->psn, req->upsn) < 0 ||
-	    pavo_psn_diff(pkt->psn, req->sent) >= 0) {
-		count_stray_response(qp, pkt->psn);
+	todo = pavo_recovery_nak(&qp->req.recovery, &pavo_go_back_n, pkt->psn,
+				 ktime_get_ns());
+	if (todo & (PAVO_REC_OLD | PAVO_REC_STRAY)) {
+		count_stray_response(qp, todo);
 		return;
 	}
-	bool rnr = (pkt->syndrome & PAVO_AETH_CLASS) == PAVO_AETH_RNR;
-	bool lost = pkt->psn != req->upsn &&
-		    acknowledge_psn(qp, pavo_psn_add(pkt->psn, -1)) !=
-			    PAVO_ACK_RELEASE;
-
+	carry_out(qp, todo);
 	/*
 	 * If a read's response was lost and a request behind it got an RNR NAK, both wait for
 	 * the delay: otherwise the latter would be retransmitted too early.
 	 */
 	if (rnr && pavo_qp_state(qp) != IB_QPS_ERR)
 		take_rnr_nak(qp, pkt->syndrome & PAVO_AETH_VALUE);
-	else if (!lost)
+	else if (!(todo & PAVO_REC_IMPLIED_NAK))
 		take_nak(qp, pkt);
 }
 
@@ -214,24 +172,15 @@ static void scatter_seek(struct pavo_qp *qp, const struct pavo_swqe *wqe,
 	};
 }
 
-/*
- * True if the packets from @n on of a response to @wqe have the opcode of their place. The
- * response to a chunk is First .. Last or Only. After a request from the middle of a chunk on it
- * begins there, too, unless this is the delayed response to the first request.
- */
+/* True if the packets from @n on of the response to @wqe have the opcode of their place. */
 static bool in_place(const struct pavo_requester *req,
 		     const struct pavo_swqe *wqe, u32 n,
 		     const struct pavo_pkt *pkt)
 {
-	bool first = pkt->info->flags & PAVO_OPF_FIRST;
-	bool last = pkt->info->flags & PAVO_OPF_LAST;
-
-	if (last != pavo_read_chunk_ends(wqe, n + pkt->npkts) ||
-	    n % PAVO_READ_CHUNK + pkt->npkts > PAVO_READ_CHUNK)
-		return false;
-	if (n % PAVO_READ_CHUNK)
-		return !first || pkt->psn == req->reread;
-	return first;
+	return pavo_recovery_in_place(&req->recovery, pkt->psn, n, pkt->npkts,
+				      wqe->npkts,
+				      pkt->info->flags & PAVO_OPF_FIRST,
+				      pkt->info->flags & PAVO_OPF_LAST);
 }
 
 static enum pavo_status take_read_data(struct pavo_qp *qp,
@@ -277,13 +226,15 @@ static bool is_value_of(const struct pavo_swqe *wqe, const struct pavo_pkt *pkt)
 /* Take the data of the expected response, then release its PSN. */
 static enum pavo_status take_response(struct pavo_qp *qp, struct pavo_rx *rx)
 {
-	struct pavo_requester *req = &qp->req;
+	struct pavo_recovery *r = &qp->req.recovery;
 	const struct pavo_mq_entry *read =
-		pavo_mq_oldest(&req->outstanding.reads);
-	struct pavo_swqe *wqe = pavo_swqe(req, read->wqe);
+		pavo_mq_oldest(&r->outstanding.reads);
+	struct pavo_swqe *wqe = pavo_swqe(&qp->req, read->wqe);
 	u32 n = pavo_psn_diff(rx->pkt.psn, read->first);
-	bool atomic = rx->pkt.info->kind == PAVO_KIND_ATOMIC;
+	u32 end = pavo_psn_add(rx->pkt.psn, rx->pkt.npkts);
+	bool atomic = rx->pkt.info->kind == PAVO_KIND_ATOMIC, ends;
 	enum pavo_status status;
+	u64 now = 0;
 
 	if (atomic != (pavo_op(wqe->op)->answer == PAVO_ANSWER_VALUE))
 		status = PAVO_ST_BAD_RESPONSE;
@@ -295,40 +246,32 @@ static enum pavo_status take_response(struct pavo_qp *qp, struct pavo_rx *rx)
 	else
 		status = take_read_data(qp, wqe, n, rx);
 	if (status == PAVO_ST_WAIT)
-		return pavo_side_defer_current(&req->side, PAVO_STAGE_DATA);
+		return pavo_side_defer_current(&qp->req.side, PAVO_STAGE_DATA);
 	if (status) {
 		pavo_complete_fatal(qp, rx->pkt.psn, status);
 		return status;
 	}
-	if (req->reads_out && pavo_read_chunk_ends(wqe, n + rx->pkt.npkts))
-		req->reads_out--;
-	release_until(qp, pavo_psn_add(rx->pkt.psn, rx->pkt.npkts));
+	ends = pavo_read_chunk_ends(wqe->npkts, n + rx->pkt.npkts);
+	if (pavo_recovery_release_needs_time(r, &pavo_go_back_n, end))
+		now = ktime_get_ns();
+	carry_out(qp,
+		  pavo_recovery_answered(r, &pavo_go_back_n, end, ends, now));
 	return PAVO_ST_OK;
 }
 
 static enum pavo_status handle_response(struct pavo_qp *qp, struct pavo_rx *rx)
 {
-	struct pavo_requester *req = &qp->req;
-	u32 until;
+	struct pavo_recovery *r = &qp->req.recovery;
+	u64 now = rx->pkt.psn == r->upsn ? 0 : ktime_get_ns();
+	unsigned int todo;
 
-	switch (pavo_multiqueue_response(&req->outstanding, req->upsn,
-					 req->sent, rx->pkt.psn, &until)) {
-	case PAVO_ACK_RELEASE:
-		/* The response acknowledges the sends and writes before it. */
-		release_until(qp, until);
-		return take_response(qp, rx);
-	case PAVO_ACK_READ_LOST:
-		pavo_count(qp, implied_nak_seq_err);
-		release_until(qp, until);
-		go_back(qp);
-		break;
-	default:
-		if (pavo_psn_diff(rx->pkt.psn, req->upsn) < 0)
-			pavo_count(qp, rx_drop_old_response);
-		else
-			pavo_count(qp, rx_drop_response);
-	}
-	return PAVO_ST_OK;
+	todo = pavo_recovery_response(r, &pavo_go_back_n, rx->pkt.psn, now);
+	if (unlikely(todo & PAVO_REC_OLD))
+		pavo_count(qp, rx_drop_old_response);
+	else if (unlikely(todo & PAVO_REC_STRAY))
+		pavo_count(qp, rx_drop_response);
+	carry_out(qp, todo);
+	return todo & PAVO_REC_TAKE ? take_response(qp, rx) : PAVO_ST_OK;
 }
 
 /*
@@ -344,9 +287,9 @@ enum pavo_status pavo_requester_handle(struct pavo_qp *qp, struct pavo_rx *rx)
 {
 	int state = pavo_qp_state(qp);
 
-	pavo_timer_answered(&qp->req.timer);
+	pavo_timer_answered(&qp->req.recovery.timer);
 	pavo_tx_seen(&qp->req.side.tx);
-	pavo_rx_skip(rx, qp->req.upsn);
+	pavo_rx_skip(rx, qp->req.recovery.upsn);
 	if (!qp->req.ready || (state != IB_QPS_RTS && state != IB_QPS_SQD))
 		pavo_count(qp, rx_drop_state);
 	else if (unlikely(qp->req.side.stage != PAVO_STAGE_BEGIN))
@@ -359,22 +302,21 @@ enum pavo_status pavo_requester_handle(struct pavo_qp *qp, struct pavo_rx *rx)
 }
 
 /*
- * pavo_requester_timeout - the loss timer expired: retransmit the oldest packet, and no other
- * until it is answered. Without a set value the timer ran because the peer reported a gap
- * twice: then retransmit the packets behind the oldest one, too.
+ * pavo_requester_timeout - the loss timer expired. As long as the retransmitted packet is in a
+ * queue of this host, another one would only wait behind it.
  */
 void pavo_requester_timeout(struct pavo_qp *qp)
 {
 	struct pavo_requester *req = &qp->req;
+	u64 now = ktime_get_ns();
 
 	if (pavo_tx_is_queued(&req->side.tx) &&
-	    !pavo_timer_put_off(&req->timer, ktime_get_ns())) {
+	    !pavo_timer_put_off(&req->recovery.timer, now)) {
 		pavo_count(qp, loss_timer_put_off);
 		return;
 	}
 	pavo_count(qp, local_ack_timeout_err);
 	pavo_tx_lost(&req->side.tx);
-	req->went_back = false;
-	go_back(qp);
-	req->probing = req->went_back && req->timer.timeout;
+	carry_out(qp,
+		  pavo_recovery_expired(&req->recovery, &pavo_go_back_n, now));
 }

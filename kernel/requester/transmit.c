@@ -3,30 +3,29 @@
  * transmit.c - RequesterTransControl (sources.md#engine-3-4-1): decides which packet is sent
  * when.
  *
- * Assigns PSNs to WQEs, admits packets by the cwnd, and moves the cursor, which is the next
- * packet to send. For a retransmission the cursor moves back. Called by requester.c with the
+ * Gives WQEs their PSNs, and moves the cursor, which is the packet of the PSN that loss recovery
+ * (recovery.h) sends next. For a retransmission that moves back. Called by requester.c with the
  * side owned.
  */
+#include "requester/go_back_n.h"
 #include "requester_private.h"
 
 static void assign_psns(struct pavo_qp *qp, struct pavo_swqe *wqe)
 {
 	struct pavo_requester *req = &qp->req;
-	struct pavo_mq *mq = pavo_op_is_answered(wqe->op) ?
-				     &req->outstanding.reads :
-				     &req->outstanding.sends;
 
-	wqe->first_psn = req->npsn;
 	if (pavo_op_is_local(wqe->op))
 		wqe->npkts = 0;
 	else if (pavo_is_datagram(qp) || wqe->length <= qp->attr.mtu)
 		wqe->npkts = 1;
 	else
 		wqe->npkts = DIV_ROUND_UP(wqe->length, qp->attr.mtu);
-	req->npsn = pavo_psn_add(req->npsn, wqe->npkts);
+	wqe->first_psn = pavo_recovery_assign(&req->recovery, wqe->npkts);
 	req->numbered++;
 	if (wqe->npkts && pavo_is_reliable(qp))
-		pavo_mq_produce(mq, wqe->number, wqe->first_psn, wqe->npkts);
+		pavo_recovery_expect(&req->recovery, wqe->number,
+				     wqe->first_psn, wqe->npkts,
+				     pavo_op_is_answered(wqe->op));
 }
 
 /* True if a fenced WQE has to wait: for reads and atomics; an invalidation, for all WQEs. */
@@ -37,7 +36,7 @@ static bool is_fenced(const struct pavo_requester *req,
 		return false;
 	if (wqe->op == PAVO_WQE_LOCAL_INV)
 		return req->tail != wqe->number;
-	return pavo_mq_oldest(&req->outstanding.reads);
+	return pavo_mq_oldest(&req->recovery.outstanding.reads);
 }
 
 /*
@@ -113,46 +112,38 @@ static enum pavo_status execute_local(struct pavo_qp *qp, struct pavo_swqe *wqe,
 static u32 send_span(struct pavo_qp *qp, const struct pavo_swqe *wqe,
 		     struct pavo_xmit *x)
 {
-	const struct pavo_requester *req = &qp->req;
-	u32 pkt = req->cursor.pkt;
-	u32 psn = pavo_psn_add(wqe->first_psn, pkt);
-	u32 in_flight = pavo_psn_diff(psn, req->upsn);
+	u32 left = wqe->npkts - qp->req.cursor.pkt;
+	u32 room;
 
-	if (wqe->npkts == 1 || x->retransmit || !pavo_is_reliable(qp) ||
-	    in_flight + 1 >= req->cwnd.size)
+	if (wqe->npkts == 1 || !pavo_is_reliable(qp))
 		return 1;
-	return min(min(wqe->npkts - pkt, pavo_xmit_most(x)),
-		   min(req->cwnd.size - in_flight,
-		       pavo_cwnd_ack_req(&req->cwnd)));
+	room = pavo_recovery_room(&qp->req.recovery);
+	if (room == 1)
+		return 1;
+	return min(min(left, pavo_xmit_most(x)), room);
 }
 
 /* PSNs of the request at the cursor; for a read, up to the end of the chunk. */
 static u32 request_span(struct pavo_qp *qp, const struct pavo_swqe *wqe,
 			struct pavo_xmit *x)
 {
-	u32 pkt = qp->req.cursor.pkt;
-
 	if (wqe->op != PAVO_WQE_READ)
 		return send_span(qp, wqe, x);
-	return min(wqe->npkts,
-		   round_down(pkt, PAVO_READ_CHUNK) + PAVO_READ_CHUNK) -
-	       pkt;
+	return pavo_read_span(&qp->req.recovery, &pavo_go_back_n,
+			      qp->req.cursor.pkt, wqe->npkts);
 }
 
 static bool may_send_request(struct pavo_qp *qp, const struct pavo_swqe *wqe,
-			     u32 psn, u32 span)
+			     u32 span)
 {
-	struct pavo_requester *req = &qp->req;
-	u32 in_flight = pavo_psn_diff(psn, req->upsn);
+	const struct pavo_recovery *r = &qp->req.recovery;
 
 	if (!pavo_is_reliable(qp))
 		return true;
-	if (req->probing && in_flight)
-		return false;
-	if (!pavo_cwnd_admits(&req->cwnd, in_flight, span))
+	if (!pavo_recovery_admits(r, &pavo_go_back_n, span))
 		return false;
 	return !pavo_op_is_answered(wqe->op) ||
-	       req->reads_out < qp->attr.max_rd_atomic;
+	       r->reads_out < qp->attr.max_rd_atomic;
 }
 
 /* True if no WQE after this one is sure to be acknowledged. */
@@ -170,8 +161,7 @@ static bool is_last_acked(struct pavo_requester *req,
  * consumer waits for, or after which no WQE is sure to be acknowledged, and often enough to keep
  * the cwnd open. Reads and atomics are always answered.
  */
-static bool want_ack(struct pavo_qp *qp, const struct pavo_swqe *wqe, u32 span,
-		     bool retransmit)
+static bool want_ack(struct pavo_qp *qp, const struct pavo_swqe *wqe, u32 span)
 {
 	struct pavo_requester *req = &qp->req;
 	u32 end = req->cursor.pkt + span;
@@ -181,17 +171,10 @@ static bool want_ack(struct pavo_qp *qp, const struct pavo_swqe *wqe, u32 span,
 	if (end == wqe->npkts &&
 	    (wqe->flags & PAVO_WQE_SIGNALED || is_last_acked(req, wqe)))
 		return true;
-	if (pavo_psn_add(wqe->first_psn, end) == req->ack_requested)
-		return true;
 	/* Other queue pairs may wait for the credits of these packets. */
 	if (unlikely(req->drr.scarce))
 		return true;
-	/* Of packets that are sent at once only the last can have AckReq: set it one early. */
-	if (span > 1 &&
-	    req->no_ack_req + 2 * span > pavo_cwnd_ack_req(&req->cwnd))
-		return true;
-	return req->no_ack_req + span >= pavo_cwnd_ack_req(&req->cwnd) ||
-	       (retransmit && req->probing);
+	return pavo_recovery_wants_ack(&req->recovery, span);
 }
 
 /*
@@ -236,28 +219,41 @@ static void move_cursor(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 span,
 {
 	struct pavo_requester *req = &qp->req;
 	struct pavo_tx_cursor *cur = &req->cursor;
-	u32 end = pavo_psn_add(wqe->first_psn, cur->pkt + span);
 
-	if (pavo_psn_diff(end, req->sent) > 0)
-		req->sent = end;
-	else
-		pavo_count(qp, tx_retransmits);
-	if (pavo_op_is_answered(wqe->op)) {
-		req->reads_out++;
-		if (cur->pkt % PAVO_READ_CHUNK)
-			req->reread = pavo_psn_add(wqe->first_psn, cur->pkt);
-	}
 	spend_deficit(req, span);
 	cur->pkt += span;
 	cur->sge = pos->sge;
 	cur->sge_off = pos->off;
 	if (cur->pkt >= wqe->npkts)
 		*cur = (struct pavo_tx_cursor){ .wqe = cur->wqe + 1 };
+}
+
+/* Note that the @span packets at the cursor were sent, and move the cursor behind them. */
+static void record_sent(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 span,
+			bool ack_req, const struct pavo_sgl_pos *pos)
+{
+	bool answered = pavo_op_is_answered(wqe->op);
+	struct pavo_recovery *r = &qp->req.recovery;
+	const struct pavo_sent what = {
+		.npkts = span,
+		.answered = answered,
+		.inside = answered && qp->req.cursor.pkt % PAVO_READ_CHUNK,
+		.ack_req = ack_req,
+	};
+	unsigned int todo;
+	u64 now = 0;
+
+	if (pavo_recovery_send_needs_time(r, &pavo_go_back_n))
+		now = ktime_get_ns();
+	todo = pavo_recovery_sent(r, &pavo_go_back_n, &what, now);
+	if (todo & PAVO_REC_AGAIN)
+		pavo_count(qp, tx_retransmits);
+	move_cursor(qp, wqe, span, pos);
+	if (todo & PAVO_REC_SEEK)
+		pavo_transmit_seek(qp, r->next);
 	/* An unreliable peer sends no ACK, so a sent packet is done. */
 	if (!pavo_is_reliable(qp))
-		req->upsn = req->sent;
-	if (!req->timer.loss && req->timer.timeout)
-		pavo_timer_set(&req->timer, ktime_get_ns());
+		pavo_recovery_end_sent(r);
 }
 
 /* The interface refused packets, or there is no memory. Some may have counted as sent. */
@@ -288,7 +284,7 @@ static enum pavo_status send_next_request(struct pavo_qp *qp,
 	enum pavo_status status;
 	bool ack;
 
-	ack = !answered && want_ack(qp, wqe, span, x->retransmit);
+	ack = !answered && want_ack(qp, wqe, span);
 	status = pavo_request_send(qp, wqe, x, cur->pkt, &pos, span, ack);
 	switch (status) {
 	case PAVO_ST_OK:
@@ -303,11 +299,7 @@ static enum pavo_status send_next_request(struct pavo_qp *qp,
 		wqe->status = status;
 		return status;
 	}
-	if (ack || answered)
-		req->no_ack_req = 0;
-	else
-		req->no_ack_req += span;
-	move_cursor(qp, wqe, span, &pos);
+	record_sent(qp, wqe, span, ack, &pos);
 	return PAVO_ST_OK;
 }
 
@@ -338,8 +330,7 @@ static enum pavo_status transmit_datagram(struct pavo_qp *qp,
 	spend_deficit(req, 1);
 	/* The peer sends no ACK, so a sent packet is done, and so is a lost one. */
 	req->cursor = (struct pavo_tx_cursor){ .wqe = wqe->number + 1 };
-	req->sent = req->npsn;
-	req->upsn = req->npsn;
+	pavo_recovery_skip(&req->recovery);
 	return PAVO_ST_OK;
 }
 
@@ -354,7 +345,7 @@ static enum pavo_status transmit_one(struct pavo_qp *qp, unsigned int *budget)
 	struct pavo_requester *req = &qp->req;
 	struct pavo_swqe *wqe = pavo_swqe(req, req->cursor.wqe);
 	struct pavo_xmit x pavo_uncleared;
-	u32 psn, span;
+	u32 span;
 
 	if (pavo_is_datagram(qp))
 		return transmit_datagram(qp, wqe);
@@ -371,12 +362,10 @@ static enum pavo_status transmit_one(struct pavo_qp *qp, unsigned int *budget)
 		req->cursor = (struct pavo_tx_cursor){ .wqe = wqe->number + 1 };
 		return PAVO_ST_OK;
 	}
-	psn = pavo_psn_add(wqe->first_psn, req->cursor.pkt);
 	pavo_xmit_init(&x, &req->side.tx, &qp->flow, qp->attr.mtu);
-	x.retransmit = pavo_psn_diff(psn, req->sent) < 0;
+	x.retransmit = pavo_recovery_is_retransmit(&req->recovery);
 	span = request_span(qp, wqe, &x);
-	if (may_send_request(qp, wqe, psn, span) &&
-	    take_deficit(qp, wqe, &span))
+	if (may_send_request(qp, wqe, span) && take_deficit(qp, wqe, &span))
 		return send_next_request(qp, wqe, &x, span);
 	pavo_xmit_drop(&x);
 	return PAVO_ST_WAIT;
@@ -391,8 +380,9 @@ static enum pavo_status transmit_one(struct pavo_qp *qp, unsigned int *budget)
 static bool request_ack(struct pavo_qp *qp)
 {
 	struct pavo_requester *req = &qp->req;
+	struct pavo_recovery *r = &req->recovery;
 	struct pavo_tx_cursor cur = req->cursor;
-	u32 end = req->sent;
+	u32 end = r->sent, next = r->next;
 
 	if (cur.wqe != req->numbered) {
 		if (!pavo_swqe(req, cur.wqe)->status)
@@ -401,15 +391,15 @@ static bool request_ack(struct pavo_qp *qp)
 	} else if (pavo_qp_state(qp) != IB_QPS_SQD) {
 		return false;
 	}
-	if (!req->no_ack_req || !pavo_is_reliable(qp) ||
-	    end == req->ack_requested || pavo_psn_diff(end, req->upsn) <= 0)
+	if (!pavo_is_reliable(qp) || !pavo_recovery_may_request_ack(r, end))
 		return false;
-	req->ack_requested = end;
+	r->ack_requested = end;
 	pavo_transmit_seek(qp, pavo_psn_add(end, -1));
 	/* Reads and atomics are answered in any case. */
 	if (!pavo_op_is_answered(pavo_swqe(req, req->cursor.wqe)->op))
 		return true;
 	req->cursor = cur;
+	pavo_recovery_rewind(r, next);
 	return false;
 }
 
@@ -422,7 +412,8 @@ unsigned int pavo_transmit(struct pavo_qp *qp, unsigned int budget)
 {
 	struct pavo_requester *req = &qp->req;
 
-	if (req->timer.rnr || req->pause || pavo_side_waits(&req->side))
+	if (pavo_recovery_is_delayed(&req->recovery) || req->pause ||
+	    pavo_side_waits(&req->side))
 		return budget;
 	if (unlikely(req->drr.active))
 		pavo_qp_drr_settle(qp);
@@ -437,8 +428,8 @@ unsigned int pavo_transmit(struct pavo_qp *qp, unsigned int budget)
 }
 
 /*
- * pavo_transmit_seek - move the cursor to PSN @psn, which is between UPSN and
- * Next PSN.
+ * pavo_transmit_seek - send from PSN @psn on, which is between UPSN and Next PSN: move the cursor
+ * to its packet.
  */
 void pavo_transmit_seek(struct pavo_qp *qp, u32 psn)
 {
@@ -447,6 +438,7 @@ void pavo_transmit_seek(struct pavo_qp *qp, u32 psn)
 	struct pavo_swqe *wqe;
 	u32 n, pkt;
 
+	pavo_recovery_rewind(&req->recovery, psn);
 	for (n = req->tail; n != req->numbered; n++) {
 		wqe = pavo_swqe(req, n);
 		pkt = pavo_psn_diff(psn, wqe->first_psn);

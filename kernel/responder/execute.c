@@ -8,6 +8,7 @@
  * responder.c with the side owned, for the reliable services; unreliable.c uses the handlers
  * of sends and writes.
  */
+#include "responder/drop_early.h"
 #include "responder_private.h"
 
 pavo_request_handler *const pavo_request_handlers[PAVO_KIND_COUNT] = {
@@ -17,28 +18,6 @@ pavo_request_handler *const pavo_request_handlers[PAVO_KIND_COUNT] = {
 };
 
 /* ------------------------------------------------- end of a request */
-
-static bool nak_is_due(const struct pavo_responder *resp)
-{
-	return unlikely(resp->ack_due && resp->ack_syndrome & PAVO_AETH_CLASS);
-}
-
-/*
- * The packet that a NAK names has come before that NAK was sent. If requests behind that packet
- * were dropped, let the NAK name the next one: the requester ignores a NAK before its oldest
- * request, and would retransmit them only after its loss timer.
- */
-static void renew_nak(struct pavo_responder *resp)
-{
-	resp->nak_sent = pavo_psn_diff(resp->dropped, resp->epsn) > 0;
-	if (resp->nak_sent) {
-		resp->ack_psn = resp->epsn;
-		resp->ack_syndrome = PAVO_NAK_PSN_SEQ;
-	} else {
-		resp->ack_psn = pavo_psn_add(resp->epsn, -1);
-		resp->ack_syndrome = PAVO_AETH_ACK_UNLIMITED;
-	}
-}
 
 /* Count a request by its operation: once for each message, duplicates not included. */
 static void count_request(struct pavo_qp *qp, u8 kind)
@@ -63,9 +42,7 @@ static void advance_epsn(struct pavo_qp *qp, const struct pavo_pkt *pkt,
 {
 	struct pavo_responder *resp = &qp->resp;
 
-	resp->epsn = pavo_psn_add(resp->epsn, npkts);
-	if (nak_is_due(resp))
-		renew_nak(resp);
+	pavo_expected_advance(&resp->expected, npkts);
 	if (pkt->info->flags & PAVO_OPF_LAST) {
 		resp->msn = (resp->msn + 1) & PAVO_PSN_MASK;
 		count_request(qp, pkt->info->kind);
@@ -77,8 +54,7 @@ void pavo_request_done(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
 	advance_epsn(qp, pkt, pkt->npkts);
 	if (pkt->ack_req && pavo_is_reliable(qp))
-		pavo_respond_ack(qp, pavo_psn_add(qp->resp.epsn, -1),
-				 PAVO_AETH_ACK_UNLIMITED);
+		pavo_expected_ack_all(&qp->resp.expected);
 }
 
 /* pavo_request_answer - likewise, with a response of @npkts packets, whose content is in @res. */
@@ -117,16 +93,13 @@ void pavo_complete_recv(struct pavo_qp *qp, const struct pavo_pkt *pkt, u8 op,
 /* ------------------------------------------------- NAKs */
 
 /* Send an RNR NAK, since no receive is posted: the requester retransmits this PSN after a delay. */
-static void send_rnr_nak(struct pavo_qp *qp, const struct pavo_pkt *pkt)
+static void send_rnr_nak(struct pavo_qp *qp)
 {
-	if (!nak_is_due(&qp->resp))
-		qp->resp.dropped = pkt->psn;
+	u8 timer = READ_ONCE(qp->attr.min_rnr_timer);
+
 	pavo_count(qp, tx_rnr_naks);
 	pavo_count(qp, out_of_buffer);
-	pavo_respond_ack(qp, pkt->psn,
-			 PAVO_AETH_RNR | READ_ONCE(qp->attr.min_rnr_timer));
-	/* Packets behind it in flight must not be reported as a gap. */
-	qp->resp.nak_sent = true;
+	pavo_expected_not_ready(&qp->resp.expected, PAVO_AETH_RNR | timer);
 }
 
 /*
@@ -154,22 +127,14 @@ static void refuse_request(struct pavo_qp *qp, const struct pavo_pkt *pkt,
 	pavo_respond_fatal(qp, pkt->psn, nak, event);
 }
 
-/* Send a sequence error NAK once, then drop packets until the expected one comes. */
-static void report_gap(struct pavo_qp *qp, const struct pavo_pkt *pkt)
+/* Drop a request behind a gap; the first one has a sequence error NAK sent. */
+static void drop_early(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
-	struct pavo_responder *resp = &qp->resp;
-	u32 end = pavo_psn_add(pkt->psn, pkt->npkts);
-
-	if (resp->nak_sent) {
+	if (pavo_expected_early(&qp->resp.expected, &pavo_drop_early, pkt->psn,
+				pkt->npkts) == PAVO_EARLY_REPORT)
+		pavo_count(qp, out_of_sequence);
+	else
 		pavo_count(qp, rx_drop_out_of_sequence);
-		if (pavo_psn_diff(end, resp->dropped) > 0)
-			resp->dropped = end;
-		return;
-	}
-	pavo_count(qp, out_of_sequence);
-	resp->nak_sent = true;
-	resp->dropped = end;
-	pavo_respond_ack(qp, resp->epsn, PAVO_NAK_PSN_SEQ);
 }
 
 /* ------------------------------------------------- checks */
@@ -244,8 +209,7 @@ static void answer_duplicate(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 	case PAVO_KIND_ATOMIC_WRITE:
 		break;
 	default:
-		pavo_respond_ack(qp, pavo_psn_add(qp->resp.epsn, -1),
-				 PAVO_AETH_ACK_UNLIMITED);
+		pavo_expected_ack_all(&qp->resp.expected);
 		return;
 	}
 	res = find_answered(qp, pkt);
@@ -313,23 +277,21 @@ enum pavo_status pavo_execute(struct pavo_qp *qp, struct pavo_rx *rx)
 	const struct pavo_pkt *pkt = &rx->pkt;
 	bool xrc = pavo_is_xrc_target(qp);
 	enum pavo_status status = PAVO_ST_INVALID;
-	s32 ahead;
+	enum pavo_psn_verdict verdict;
 
-	pavo_rx_skip(rx, resp->epsn);
-	ahead = pavo_psn_diff(pkt->psn, resp->epsn);
-	if (unlikely(pavo_psn_far(ahead)))
-		resp->far_psns++;
+	pavo_rx_skip(rx, resp->expected.psn);
+	verdict = pavo_expected_find(&resp->expected, pkt->psn);
 	if (xrc && find_srq(qp, pkt))
 		return drop_request(qp);
-	if (ahead > 0) {
-		report_gap(qp, pkt);
+	if (verdict == PAVO_PSN_EARLY) {
+		drop_early(qp, pkt);
 		return PAVO_ST_OK;
 	}
-	if (ahead < 0) {
+	if (verdict == PAVO_PSN_DUPLICATE) {
 		answer_duplicate(qp, pkt);
 		return PAVO_ST_OK;
 	}
-	resp->nak_sent = false;
+	pavo_expected_begin(&resp->expected);
 	if ((!xrc || !take_srq(qp, pkt)) && fits_path(qp, rx) &&
 	    pavo_fits_message(qp, pkt))
 		status = pavo_request_handlers[pkt->info->kind](qp, rx);
@@ -338,7 +300,7 @@ enum pavo_status pavo_execute(struct pavo_qp *qp, struct pavo_rx *rx)
 	case PAVO_ST_WAIT:
 		break;
 	case PAVO_ST_NOT_READY:
-		send_rnr_nak(qp, pkt);
+		send_rnr_nak(qp);
 		break;
 	default:
 		refuse_request(qp, pkt, status);

@@ -106,29 +106,11 @@ void pavo_resource_send(struct pavo_qp *qp, struct pavo_resource *res)
 		res - resp->resources;
 }
 
-/*
- * pavo_respond_ack - send an ACK or NAK behind all queued responses.
- *
- * An ACK of a PSN before a waiting NAK is left out: the NAK acknowledges that PSN, too.
- */
-void pavo_respond_ack(struct pavo_qp *qp, u32 psn, u8 syndrome)
-{
-	struct pavo_responder *resp = &qp->resp;
-
-	if (resp->ack_due && (resp->ack_syndrome & PAVO_AETH_CLASS) &&
-	    !(syndrome & PAVO_AETH_CLASS) &&
-	    pavo_psn_diff(psn, resp->ack_psn) < 0)
-		return;
-	resp->ack_due = true;
-	resp->ack_psn = psn;
-	resp->ack_syndrome = syndrome;
-}
-
-/* pavo_respond_fatal - send a NAK likewise, then move the QP to Error. */
+/* pavo_respond_fatal - send a NAK behind all queued responses, then move the QP to Error. */
 void pavo_respond_fatal(struct pavo_qp *qp, u32 psn, u8 syndrome,
 			enum ib_event_type event)
 {
-	pavo_respond_ack(qp, psn, syndrome);
+	pavo_expected_ack(&qp->resp.expected, psn, syndrome);
 	qp->resp.failing = true;
 	qp->resp.fatal_event = event;
 }
@@ -210,16 +192,18 @@ static enum pavo_status send_empty(struct pavo_qp *qp, struct pavo_pkt *pkt)
 static void send_ack(struct pavo_qp *qp)
 {
 	struct pavo_responder *resp = &qp->resp;
+	struct pavo_expected *expected = &resp->expected;
+	u8 class = expected->ack_syndrome & PAVO_AETH_CLASS;
 	struct pavo_pkt pkt pavo_uncleared;
 
-	fill_response(qp, &pkt, PAVO_OP_ACK, resp->ack_psn, resp->msn);
-	pkt.syndrome = resp->ack_syndrome;
+	fill_response(qp, &pkt, PAVO_OP_ACK, expected->ack_psn, resp->msn);
+	pkt.syndrome = expected->ack_syndrome;
 	if (send_empty(qp, &pkt))
 		return;
-	resp->ack_due = false;
-	if ((resp->ack_syndrome & PAVO_AETH_CLASS) == PAVO_AETH_ACK)
+	expected->ack_due = false;
+	if (class == PAVO_AETH_ACK)
 		pavo_count_bh(qp, tx_acks);
-	else if ((resp->ack_syndrome & PAVO_AETH_CLASS) == PAVO_AETH_NAK)
+	else if (class == PAVO_AETH_NAK)
 		pavo_count(qp, tx_naks);
 	if (resp->failing)
 		pavo_qp_error(qp, resp->fatal_event);
@@ -460,7 +444,7 @@ bool pavo_respond(struct pavo_qp *qp, struct pavo_budget *slice)
 			  most.bytes - budget.bytes);
 	if (more || resp->send_head != resp->send_tail)
 		return more;
-	if (resp->ack_due)
+	if (resp->expected.ack_due)
 		send_ack(qp);
 	return false;
 }

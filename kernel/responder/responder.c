@@ -73,15 +73,12 @@ void pavo_responder_reset(struct pavo_qp *qp)
 	pavo_side_forget(qp, &resp->side);
 	resp->side.pending = 0;
 	pavo_tx_reset(&resp->side.tx);
-	resp->far_psns = 0;
+	pavo_expected_reset(&resp->expected);
 	resp->msn = 0;
 	resp->message = 0;
-	resp->nak_sent = false;
-	resp->dropped = 0;
 	resp->established = false;
 	resp->last_wqe_notified = false;
 	resp->failing = false;
-	resp->ack_due = false;
 	resp->paused = false;
 	resp->send_head = 0;
 	resp->send_tail = 0;
@@ -150,7 +147,7 @@ int pavo_responder_resize(struct pavo_qp *qp)
 
 int pavo_responder_ready(struct pavo_qp *qp)
 {
-	qp->resp.epsn = qp->attr.rq_psn;
+	pavo_expected_start(&qp->resp.expected, qp->attr.rq_psn);
 	return pavo_responder_resize(qp);
 }
 

@@ -108,7 +108,6 @@ enum pavo_status pavo_read_begin(struct pavo_qp *qp, struct pavo_resource *res,
 				 const struct pavo_pkt *pkt);
 struct pavo_resource *pavo_resource_find(struct pavo_qp *qp, u32 psn);
 void pavo_resource_send(struct pavo_qp *qp, struct pavo_resource *res);
-void pavo_respond_ack(struct pavo_qp *qp, u32 psn, u8 syndrome);
 void pavo_respond_fatal(struct pavo_qp *qp, u32 psn, u8 syndrome,
 			enum ib_event_type event);
 void pavo_respond_init(struct pavo_qp *qp);

@@ -43,11 +43,8 @@ static void refuse_message(struct pavo_qp *qp, enum pavo_status status)
 static void check_sequence(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
 	struct pavo_responder *resp = &qp->resp;
-	bool gap = pkt->psn != resp->epsn;
 
-	if (unlikely(pavo_psn_far(pavo_psn_diff(pkt->psn, resp->epsn))))
-		resp->far_psns++;
-	if (gap)
+	if (pavo_expected_find(&resp->expected, pkt->psn) != PAVO_PSN_EXECUTE)
 		pavo_count(qp, out_of_sequence);
 	else if (resp->message && pkt->info->flags & PAVO_OPF_FIRST)
 		pavo_count(qp, rx_drop_invalid_request);
@@ -76,6 +73,6 @@ enum pavo_status pavo_execute_unreliable(struct pavo_qp *qp, struct pavo_rx *rx)
 	if (unlikely(status))
 		refuse_message(qp, status);
 	/* Also a dropped packet uses up its PSN. */
-	resp->epsn = pavo_psn_add(pkt->psn, 1);
+	pavo_expected_start(&resp->expected, pavo_psn_add(pkt->psn, 1));
 	return status;
 }

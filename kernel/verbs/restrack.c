@@ -63,6 +63,7 @@ int pavo_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp)
 {
 	const struct pavo_qp *qp = to_pavo_qp(ibqp);
 	const struct pavo_requester *req = &qp->req;
+	const struct pavo_recovery *rec = &req->recovery;
 	const struct pavo_responder *resp = &qp->resp;
 	const struct pavo_rq *rq = &resp->own;
 	const struct detail detail[] = {
@@ -70,17 +71,17 @@ int pavo_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp)
 		{ "sq_taken", READ_ONCE(req->head) },
 		{ "sq_numbered", READ_ONCE(req->numbered) },
 		{ "sq_completed", READ_ONCE(req->tail) },
-		{ "next_psn", READ_ONCE(req->npsn), true },
-		{ "unacked_psn", READ_ONCE(req->upsn), true },
-		{ "reads_out", READ_ONCE(req->reads_out) },
-		{ "retries_left", READ_ONCE(req->timer.retries) },
-		{ "rnr_retries_left", READ_ONCE(req->timer.rnr_retries) },
+		{ "next_psn", READ_ONCE(rec->npsn), true },
+		{ "unacked_psn", READ_ONCE(rec->upsn), true },
+		{ "reads_out", READ_ONCE(rec->reads_out) },
+		{ "retries_left", READ_ONCE(rec->timer.retries) },
+		{ "rnr_retries_left", READ_ONCE(rec->timer.rnr_retries) },
 		{ "rq_size", rq->ring ? rq->count : 0 },
 		{ "rq_posted", rq->ring ? READ_ONCE(rq->ring->prod) : 0 },
 		{ "rq_taken", READ_ONCE(rq->head) },
-		{ "expected_psn", READ_ONCE(resp->epsn), true },
+		{ "expected_psn", READ_ONCE(resp->expected.psn), true },
 		{ "msn", READ_ONCE(resp->msn), true },
-		{ "far_requests", READ_ONCE(resp->far_psns) },
+		{ "far_requests", READ_ONCE(resp->expected.far) },
 	};
 
 	return put_details(msg, detail, ARRAY_SIZE(detail));

@@ -12,6 +12,7 @@
 
 #include <linux/types.h>
 #include <rdma/pavo-abi.h>
+#include "seen.h"
 #include "stats.h"
 #include "window/order.h"
 #include "wire/wire.h"

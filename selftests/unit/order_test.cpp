@@ -11,6 +11,7 @@
 #include "random.h"
 
 extern "C" {
+#include "seen.h"
 #include "window/order.h"
 }
 

@@ -6,6 +6,10 @@
 #ifndef PAVO_SHIM_COMPILER_H
 #define PAVO_SHIM_COMPILER_H
 
+#ifndef __always_inline
+#define __always_inline inline __attribute__((__always_inline__))
+#endif
+
 #define READ_ONCE(x) (*(const volatile __typeof__(x) *)&(x))
 #define WRITE_ONCE(x, value) (*(volatile __typeof__(x) *)&(x) = (value))
 

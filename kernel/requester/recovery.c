@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * recovery.c - loss recovery of a requester: begin and end, and the place of a read's responses.
+ *
+ * Called by requester.c, complete.c and response.c. Pure, see recovery.h for the events.
+ */
+#include "requester/recovery.h"
+
+static void forget_messages(struct pavo_multiqueue *outstanding)
+{
+	outstanding->reads.head = 0;
+	outstanding->reads.tail = 0;
+	outstanding->sends.head = 0;
+	outstanding->sends.tail = 0;
+}
+
+void pavo_recovery_init(struct pavo_recovery *r, struct pavo_mq_entry *ring,
+			u32 count)
+{
+	*r = (struct pavo_recovery){
+		.reread = PAVO_PSN_NONE,
+		.ack_requested = PAVO_PSN_NONE,
+	};
+	pavo_mq_init(&r->outstanding.reads, ring, count);
+	pavo_mq_init(&r->outstanding.sends, ring + count, count);
+	pavo_cwnd_init(&r->cwnd);
+	pavo_timer_init(&r->timer, 0, 0, 0);
+}
+
+void pavo_recovery_start(struct pavo_recovery *r, u32 psn)
+{
+	r->npsn = psn;
+	pavo_recovery_skip(r);
+}
+
+void pavo_recovery_set_limits(struct pavo_recovery *r, u64 timeout, u8 retries,
+			      u8 rnr_retries)
+{
+	r->timer.timeout = timeout;
+	r->timer.retry_limit = retries;
+	r->timer.retries = retries;
+	r->timer.rnr_limit = rnr_retries;
+	r->timer.rnr_retries = rnr_retries;
+}
+
+void pavo_recovery_flush(struct pavo_recovery *r)
+{
+	pavo_timer_init(&r->timer, 0, 0, 0);
+	forget_messages(&r->outstanding);
+	r->next = r->npsn;
+}
+
+bool pavo_recovery_in_place(const struct pavo_recovery *r, u32 psn, u32 n,
+			    u32 npkts, u32 total, bool first, bool last)
+{
+	if (last != pavo_read_chunk_ends(total, n + npkts) ||
+	    n % PAVO_READ_CHUNK + npkts > PAVO_READ_CHUNK)
+		return false;
+	if (n % PAVO_READ_CHUNK)
+		return !first || psn == r->reread;
+	return first;
+}

@@ -1,0 +1,566 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * recovery.h - loss recovery of a requester: which PSN is sent next, and what ACKs, NAKs and timers
+ * do to the PSNs of a queue pair.
+ *
+ * A machine of events. The requester reports what it has sent, what the peer has answered and which
+ * timer has expired. Each event returns what has to be carried out (enum pavo_recovery_todo); the
+ * machine itself touches no WQE, packet or hrtimer. The rules of IBA that any requester obeys are
+ * here; what is retransmitted, and when, is up to a policy. The module has go_back_n.h.
+ *
+ * A caller names the policy, a constant, in each call. The functions are always inlined, so the
+ * compiler calls those of the policy directly or inlines them, too. Callers pass the time in ns.
+ * Pure.
+ */
+#ifndef PAVO_RECOVERY_H
+#define PAVO_RECOVERY_H
+
+#include <linux/compiler.h>
+#include <linux/types.h>
+#include "requester/cwnd.h"
+#include "requester/multiqueue.h"
+#include "requester/timer_logic.h"
+#include "wire/psn.h"
+
+/* Not a PSN: PSNs have 24 bits. */
+#define PAVO_PSN_NONE (~0u)
+/*
+ * A long read is requested in chunks of this many packets, so that the cwnd
+ * bounds the burst of responses as it does the burst of requests.
+ */
+#define PAVO_READ_CHUNK PAVO_CWND_LEAST
+
+/**
+ * struct pavo_recovery - PSNs of a requester, and what is known of the packets in flight.
+ * @npsn:        Next PSN: the first one that no WQE has
+ * @upsn:        oldest unacknowledged PSN
+ * @sent:        high-water mark: PSN behind the last one that was ever sent
+ * @next:        PSN that is sent next; before @sent: a retransmission
+ * @reads_out:   read and atomic requests that are unanswered
+ * @reread:      PSN of the last read request that began inside a chunk; PAVO_PSN_NONE after
+ *               progress of UPSN
+ * @no_ack_req:  packets sent since the last AckReq
+ * @ack_requested: PSN behind a packet that was retransmitted only to set AckReq; else PAVO_PSN_NONE
+ * @probing:     only the oldest packet is sent, with AckReq, until it is acknowledged
+ * @went_back:   the policy has reacted to a gap at UPSN, which is done once for each UPSN
+ * @outstanding: MultiQueue
+ * @cwnd:        limit of packets in flight
+ * @timer:       loss timer and RNR timer
+ */
+struct pavo_recovery {
+	u32 npsn;
+	u32 upsn;
+	u32 sent;
+	u32 next;
+	u32 reads_out;
+	u32 reread;
+	u32 no_ack_req;
+	u32 ack_requested;
+	bool probing;
+	bool went_back;
+	struct pavo_multiqueue outstanding;
+	struct pavo_cwnd cwnd;
+	struct pavo_timer_state timer;
+};
+
+/* Actions that an event asks of the caller: bits, to be carried out in this order. */
+enum pavo_recovery_todo {
+	PAVO_REC_SEEK =
+		1 << 0, /* @next is elsewhere: find its WQE and packet */
+	PAVO_REC_COMPLETE = 1
+			    << 1, /* UPSN moved: complete the WQEs before it */
+	PAVO_REC_TAKE = 1 << 2, /* take the data of the response */
+	PAVO_REC_RETRANSMIT = 1 << 3, /* packets are sent once more */
+	PAVO_REC_NO_RETRY =
+		1 << 4, /* no retry is left: the oldest request fails */
+	PAVO_REC_NO_RNR_RETRY = 1 << 5, /* likewise, after RNR NAKs */
+	/* Reasons, for counters. */
+	PAVO_REC_IMPLIED_NAK = 1 << 6, /* the response of a read is missing */
+	PAVO_REC_OLD = 1 << 7, /* the response is of a PSN before UPSN */
+	PAVO_REC_STRAY = 1 << 8, /* the response is of no outstanding request */
+	PAVO_REC_AGAIN = 1 << 9, /* no packet of those sent was new */
+};
+
+/**
+ * struct pavo_recovery_policy - decides what is retransmitted, and when.
+ * @clocked:   it needs the time of each packet that is sent, and of each event
+ * @admits:    return whether @npkts packets from @next on may be sent now
+ * @run:       return how many packets from @next on one request may stand for
+ * @sent:      @npkts packets from @next on were sent; set @next
+ * @released:  UPSN moved on from @from; set @next
+ * @gap:       the peer or a response has shown that the packet at UPSN, or its response, is lost
+ * @held:      the peer holds @npkts packets from @psn on, but not that at UPSN. NULL: the policy
+ *             has no peer that says so
+ * @not_ready: the peer cannot take the packet at UPSN yet; the RNR timer runs. Set @next
+ * @expired:   the loss timer expired
+ *
+ * Functions that return bits return those of enum pavo_recovery_todo.
+ */
+struct pavo_recovery_policy {
+	bool clocked;
+	bool (*admits)(const struct pavo_recovery *r, u32 npkts);
+	u32 (*run)(const struct pavo_recovery *r);
+	unsigned int (*sent)(struct pavo_recovery *r, u32 npkts, u64 now);
+	unsigned int (*released)(struct pavo_recovery *r, u32 from, u64 now);
+	unsigned int (*gap)(struct pavo_recovery *r, u64 now);
+	unsigned int (*held)(struct pavo_recovery *r, u32 psn, u32 npkts,
+			     u64 now);
+	unsigned int (*not_ready)(struct pavo_recovery *r);
+	unsigned int (*expired)(struct pavo_recovery *r, u64 now);
+};
+
+/* ------------------------------------------------- life (recovery.c) */
+
+/**
+ * pavo_recovery_init - set the state of RESET.
+ * @r:    the machine
+ * @ring: entries for outstanding messages, 2 * @count
+ * @count: WQEs of the send queue, a power of two
+ */
+void pavo_recovery_init(struct pavo_recovery *r, struct pavo_mq_entry *ring,
+			u32 count);
+
+/** pavo_recovery_start - begin with PSN @psn; the QP enters RTS. */
+void pavo_recovery_start(struct pavo_recovery *r, u32 psn);
+
+/** pavo_recovery_set_limits - set timeout (ns; 0: none) and retries; the timers run on. */
+void pavo_recovery_set_limits(struct pavo_recovery *r, u64 timeout, u8 retries,
+			      u8 rnr_retries);
+
+/** pavo_recovery_flush - forget outstanding messages and stop the timers; the QP is in error. */
+void pavo_recovery_flush(struct pavo_recovery *r);
+
+/* ------------------------------------------------- sending */
+
+/**
+ * pavo_recovery_assign - give a message its PSNs.
+ * @r:     the machine
+ * @npkts: how many
+ *
+ * Return: the first one.
+ */
+static inline u32 pavo_recovery_assign(struct pavo_recovery *r, u32 npkts)
+{
+	u32 first = r->npsn;
+
+	r->npsn = pavo_psn_add(first, npkts);
+	return first;
+}
+
+/**
+ * pavo_recovery_expect - note a message of a reliable service, for which ACKs or responses come.
+ * @r:        the machine
+ * @wqe:      number of its WQE
+ * @first:    its first PSN
+ * @npkts:    its PSNs
+ * @answered: it is a read or atomic
+ */
+static inline void pavo_recovery_expect(struct pavo_recovery *r, u32 wqe,
+					u32 first, u32 npkts, bool answered)
+{
+	struct pavo_multiqueue *mq = &r->outstanding;
+
+	pavo_mq_produce(answered ? &mq->reads : &mq->sends, wqe, first, npkts);
+}
+
+/** pavo_recovery_is_retransmit - true if the packet that is sent next was sent before. */
+static inline bool pavo_recovery_is_retransmit(const struct pavo_recovery *r)
+{
+	return pavo_psn_diff(r->next, r->sent) < 0;
+}
+
+/** pavo_recovery_in_flight - packets between UPSN and the one that is sent next. */
+static inline u32 pavo_recovery_in_flight(const struct pavo_recovery *r)
+{
+	return pavo_psn_diff(r->next, r->upsn);
+}
+
+/** pavo_recovery_sends_in_flight - likewise, without reads and atomics. */
+static inline u32 pavo_recovery_sends_in_flight(const struct pavo_recovery *r)
+{
+	return pavo_mq_span(&r->outstanding.sends, r->upsn, r->next);
+}
+
+/** pavo_recovery_room - new packets from @next on that may be sent in one go; 1: no more. */
+static inline u32 pavo_recovery_room(const struct pavo_recovery *r)
+{
+	u32 in_flight = pavo_recovery_in_flight(r);
+	u32 room = pavo_cwnd_ack_req(&r->cwnd);
+
+	if (pavo_recovery_is_retransmit(r) || in_flight + 1 >= r->cwnd.size)
+		return 1;
+	return room < r->cwnd.size - in_flight ? room :
+						 r->cwnd.size - in_flight;
+}
+
+/**
+ * pavo_read_span - packets of a read's response that the request at @next asks for.
+ * @r:      the machine
+ * @policy: its policy
+ * @pkt:    index of @next in the response
+ * @npkts:  packets of the response
+ */
+static __always_inline u32
+pavo_read_span(const struct pavo_recovery *r,
+	       const struct pavo_recovery_policy *policy, u32 pkt, u32 npkts)
+{
+	u32 chunk = PAVO_READ_CHUNK - pkt % PAVO_READ_CHUNK;
+	u32 left = npkts - pkt, run = policy->run(r);
+
+	if (chunk < left)
+		left = chunk;
+	return run < left ? run : left;
+}
+
+/** pavo_recovery_admits - true if @npkts packets from @next on may be sent now. */
+static __always_inline bool
+pavo_recovery_admits(const struct pavo_recovery *r,
+		     const struct pavo_recovery_policy *policy, u32 npkts)
+{
+	return policy->admits(r, npkts);
+}
+
+/**
+ * pavo_recovery_wants_ack - true if packets need AckReq: often enough to keep the cwnd open, in a
+ * probe, and in a packet that is sent for it.
+ * @r:     the machine
+ * @npkts: how many packets, from @next on
+ */
+static inline bool pavo_recovery_wants_ack(const struct pavo_recovery *r,
+					   u32 npkts)
+{
+	u32 most = pavo_cwnd_ack_req(&r->cwnd);
+
+	if (pavo_psn_add(r->next, npkts) == r->ack_requested)
+		return true;
+	/* Only the last packet of a super-packet can have AckReq: set it one early. */
+	if (npkts > 1 && r->no_ack_req + 2 * npkts > most)
+		return true;
+	return r->no_ack_req + npkts >= most ||
+	       (r->probing && pavo_recovery_is_retransmit(r));
+}
+
+/** pavo_recovery_send_needs_time - true if pavo_recovery_sent() needs the time. */
+static __always_inline bool
+pavo_recovery_send_needs_time(const struct pavo_recovery *r,
+			      const struct pavo_recovery_policy *policy)
+{
+	return policy->clocked || (!r->timer.loss && r->timer.timeout);
+}
+
+/**
+ * struct pavo_sent - packets that were sent.
+ * @npkts:    their PSNs, from @next on
+ * @answered: they are one request of a read or atomic
+ * @inside:   it is a read and began inside a chunk
+ * @ack_req:  the last one had AckReq
+ */
+struct pavo_sent {
+	u32 npkts;
+	bool answered;
+	bool inside;
+	bool ack_req;
+};
+
+/**
+ * pavo_recovery_sent - event: packets were sent, or have no route and count as lost.
+ * @r:      the machine
+ * @policy: its policy
+ * @what:   the packets
+ * @now:    the time, if pavo_recovery_send_needs_time()
+ *
+ * Return: PAVO_REC_AGAIN, PAVO_REC_SEEK.
+ */
+static __always_inline unsigned int
+pavo_recovery_sent(struct pavo_recovery *r,
+		   const struct pavo_recovery_policy *policy,
+		   const struct pavo_sent *what, u64 now)
+{
+	u32 end = pavo_psn_add(r->next, what->npkts);
+	unsigned int todo = 0;
+
+	if (what->ack_req || what->answered)
+		r->no_ack_req = 0;
+	else
+		r->no_ack_req += what->npkts;
+	if (pavo_psn_diff(end, r->sent) > 0)
+		r->sent = end;
+	else
+		todo = PAVO_REC_AGAIN;
+	if (what->answered)
+		r->reads_out++;
+	if (what->inside)
+		r->reread = r->next;
+	if (!r->timer.loss && r->timer.timeout)
+		pavo_timer_set(&r->timer, now);
+	return todo | policy->sent(r, what->npkts, now);
+}
+
+/** pavo_recovery_rewind - event: packets from @psn on were not sent, the interface refused them. */
+static inline void pavo_recovery_rewind(struct pavo_recovery *r, u32 psn)
+{
+	r->next = psn;
+}
+
+/** pavo_recovery_end_sent - event: what was sent is done, as no ACK is to come. */
+static inline void pavo_recovery_end_sent(struct pavo_recovery *r)
+{
+	r->upsn = r->sent;
+}
+
+/** pavo_recovery_skip - event: all up to Next PSN is done, as no ACK is to come. */
+static inline void pavo_recovery_skip(struct pavo_recovery *r)
+{
+	r->sent = r->npsn;
+	r->next = r->npsn;
+	r->upsn = r->npsn;
+}
+
+/** pavo_recovery_may_request_ack - true if no packet before @end has requested its ACK. */
+static inline bool pavo_recovery_may_request_ack(const struct pavo_recovery *r,
+						 u32 end)
+{
+	return r->no_ack_req && end != r->ack_requested &&
+	       pavo_psn_diff(end, r->upsn) > 0;
+}
+
+/** pavo_recovery_completes - true if a message of @npkts packets from @first on is acknowledged. */
+static inline bool pavo_recovery_completes(const struct pavo_recovery *r,
+					   u32 first, u32 npkts)
+{
+	return pavo_psn_passed(r->upsn, first, npkts);
+}
+
+/* ------------------------------------------------- responses */
+
+/** pavo_recovery_stray - the reason to drop a response of @psn. */
+static inline unsigned int pavo_recovery_stray(const struct pavo_recovery *r,
+					       u32 psn)
+{
+	return pavo_psn_diff(psn, r->upsn) < 0 ? PAVO_REC_OLD : PAVO_REC_STRAY;
+}
+
+/**
+ * pavo_recovery_release_needs_time - true if pavo_recovery_answered() needs the time. If all is
+ * answered no timer runs.
+ * @r:      the machine
+ * @policy: its policy
+ * @end:    PSN behind the response
+ */
+static __always_inline bool
+pavo_recovery_release_needs_time(const struct pavo_recovery *r,
+				 const struct pavo_recovery_policy *policy,
+				 u32 end)
+{
+	return policy->clocked || end != r->sent;
+}
+
+/** pavo_recovery_ack_needs_time - likewise pavo_recovery_ack(): a read may lack its response. */
+static __always_inline bool
+pavo_recovery_ack_needs_time(const struct pavo_recovery *r,
+			     const struct pavo_recovery_policy *policy, u32 end)
+{
+	return pavo_recovery_release_needs_time(r, policy, end) ||
+	       pavo_mq_oldest(&r->outstanding.reads);
+}
+
+/* Release all packets before PSN @until. */
+static __always_inline unsigned int
+pavo_recovery_release(struct pavo_recovery *r,
+		      const struct pavo_recovery_policy *policy, u32 until,
+		      u64 now)
+{
+	u32 from = r->upsn;
+
+	if (until == from)
+		return 0;
+	pavo_cwnd_acked(&r->cwnd, pavo_psn_diff(until, from));
+	r->upsn = until;
+	pavo_mq_release(&r->outstanding.sends, until);
+	pavo_mq_release(&r->outstanding.reads, until);
+	r->reread = PAVO_PSN_NONE;
+	r->ack_requested = PAVO_PSN_NONE;
+	pavo_timer_restart(&r->timer, now);
+	if (until == r->sent)
+		pavo_timer_stop(&r->timer);
+	return PAVO_REC_COMPLETE | policy->released(r, from, now);
+}
+
+/**
+ * pavo_recovery_ack - event: an ACK of @psn, which acknowledges all packets up to that one.
+ * @r:      the machine
+ * @policy: its policy
+ * @psn:    PSN of the ACK
+ * @now:    the time, if pavo_recovery_ack_needs_time() for the PSN behind @psn
+ *
+ * Return: what is to be done. PAVO_REC_IMPLIED_NAK: a read before @psn lacks its response.
+ */
+static __always_inline unsigned int
+pavo_recovery_ack(struct pavo_recovery *r,
+		  const struct pavo_recovery_policy *policy, u32 psn, u64 now)
+{
+	enum pavo_ack_verdict verdict;
+	unsigned int todo;
+	u32 until;
+
+	verdict = pavo_multiqueue_ack(&r->outstanding, r->upsn, r->sent, psn,
+				      &until);
+	if (verdict == PAVO_ACK_DROP)
+		return pavo_recovery_stray(r, psn);
+	todo = pavo_recovery_release(r, policy, until, now);
+	if (verdict == PAVO_ACK_READ_LOST)
+		todo |= PAVO_REC_IMPLIED_NAK | policy->gap(r, now);
+	return todo;
+}
+
+/**
+ * pavo_recovery_nak - event: a NAK of @psn, which acknowledges all packets before that one.
+ * @r:      the machine
+ * @policy: its policy
+ * @psn:    PSN of the NAK
+ * @now:    the time, ns
+ *
+ * pavo_recovery_gap() or pavo_recovery_not_ready() follows, as the NAK says, unless this event
+ * returns PAVO_REC_OLD or PAVO_REC_STRAY.
+ *
+ * Return: as pavo_recovery_ack().
+ */
+static __always_inline unsigned int
+pavo_recovery_nak(struct pavo_recovery *r,
+		  const struct pavo_recovery_policy *policy, u32 psn, u64 now)
+{
+	if (pavo_psn_diff(psn, r->upsn) < 0 || pavo_psn_diff(psn, r->sent) >= 0)
+		return pavo_recovery_stray(r, psn);
+	if (psn == r->upsn)
+		return 0;
+	return pavo_recovery_ack(r, policy, pavo_psn_add(psn, -1), now);
+}
+
+/** pavo_recovery_gap - event: the peer lacks the packet at UPSN, and has had later ones. */
+static __always_inline unsigned int
+pavo_recovery_gap(struct pavo_recovery *r,
+		  const struct pavo_recovery_policy *policy, u64 now)
+{
+	return policy->gap(r, now);
+}
+
+/** pavo_recovery_held - event: the peer lacks the packet at UPSN, but holds @npkts from @psn on. */
+static __always_inline unsigned int
+pavo_recovery_held(struct pavo_recovery *r,
+		   const struct pavo_recovery_policy *policy, u32 psn,
+		   u32 npkts, u64 now)
+{
+	return policy->held(r, psn, npkts, now);
+}
+
+/**
+ * pavo_recovery_not_ready - event: an RNR NAK of the packet at UPSN.
+ * @r:      the machine
+ * @policy: its policy
+ * @delay:  RNR timer field of the NAK, in ns
+ * @now:    the time, ns
+ *
+ * Return: what is to be done; 0: the RNR timer runs already, as the peer may have sent an RNR NAK
+ * for more than one packet.
+ */
+static __always_inline unsigned int
+pavo_recovery_not_ready(struct pavo_recovery *r,
+			const struct pavo_recovery_policy *policy, u64 delay,
+			u64 now)
+{
+	if (r->timer.rnr)
+		return 0;
+	if (pavo_timer_rnr(&r->timer, now, delay))
+		return PAVO_REC_NO_RNR_RETRY;
+	return policy->not_ready(r);
+}
+
+/**
+ * pavo_recovery_response - event: a response to a read or atomic.
+ * @r:      the machine
+ * @policy: its policy
+ * @psn:    its PSN
+ * @now:    the time, unless @psn is UPSN
+ *
+ * It acknowledges the sends and writes before it. If it is the expected one, its data is taken
+ * first; pavo_recovery_answered() follows.
+ *
+ * Return: what is to be done, with PAVO_REC_TAKE, PAVO_REC_IMPLIED_NAK, PAVO_REC_OLD or
+ * PAVO_REC_STRAY.
+ */
+static __always_inline unsigned int
+pavo_recovery_response(struct pavo_recovery *r,
+		       const struct pavo_recovery_policy *policy, u32 psn,
+		       u64 now)
+{
+	enum pavo_ack_verdict verdict;
+	unsigned int todo;
+	u32 until;
+
+	verdict = pavo_multiqueue_response(&r->outstanding, r->upsn, r->sent,
+					   psn, &until);
+	if (verdict == PAVO_ACK_DROP)
+		return pavo_recovery_stray(r, psn);
+	todo = pavo_recovery_release(r, policy, until, now);
+	if (verdict == PAVO_ACK_RELEASE)
+		return todo | PAVO_REC_TAKE;
+	return todo | PAVO_REC_IMPLIED_NAK | policy->gap(r, now);
+}
+
+/** pavo_read_chunk_ends - true if a chunk of a read of @npkts packets ends in front of @pkt. */
+static inline bool pavo_read_chunk_ends(u32 npkts, u32 pkt)
+{
+	return pkt == npkts || pkt % PAVO_READ_CHUNK == 0;
+}
+
+/**
+ * pavo_recovery_in_place - true if packets of a read's response have the opcode of their place.
+ * @r:      the machine
+ * @psn:    PSN of the first one
+ * @n:      its index in the response
+ * @npkts:  how many they are
+ * @total:  packets of the response
+ * @first:  the opcode is First or Only
+ * @last:   it is Last or Only
+ *
+ * The response to a chunk is First .. Last or Only. After a request from the middle of a chunk on
+ * it begins there, too, unless this is the delayed response to the first request.
+ */
+bool pavo_recovery_in_place(const struct pavo_recovery *r, u32 psn, u32 n,
+			    u32 npkts, u32 total, bool first, bool last);
+
+/**
+ * pavo_recovery_answered - event: the data of the expected response was taken.
+ * @r:      the machine
+ * @policy: its policy
+ * @end:    PSN behind the response
+ * @ends:   it ends what a request has requested
+ * @now:    the time, if pavo_recovery_release_needs_time() for @end
+ */
+static __always_inline unsigned int
+pavo_recovery_answered(struct pavo_recovery *r,
+		       const struct pavo_recovery_policy *policy, u32 end,
+		       bool ends, u64 now)
+{
+	if (ends && r->reads_out)
+		r->reads_out--;
+	return pavo_recovery_release(r, policy, end, now);
+}
+
+/* ------------------------------------------------- timers */
+
+/** pavo_recovery_is_delayed - true if nothing may be sent until the RNR timer expires. */
+static inline bool pavo_recovery_is_delayed(const struct pavo_recovery *r)
+{
+	return r->timer.rnr;
+}
+
+/** pavo_recovery_expired - event: the loss timer expired. */
+static __always_inline unsigned int
+pavo_recovery_expired(struct pavo_recovery *r,
+		      const struct pavo_recovery_policy *policy, u64 now)
+{
+	return policy->expired(r, now);
+}
+
+#endif /* PAVO_RECOVERY_H */
