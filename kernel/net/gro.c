@@ -261,7 +261,7 @@ static int merge_packet(struct arrival *gso, struct arrival *next,
 		return -EINVAL;
 	unit = is_packet ? gso->pkt.payload : skb_shinfo(skb)->gso_size;
 	if (gso->pkt.payload + next->pkt.payload > PAVO_GSO_BYTES ||
-	    !pavo_gso_append(&gso->pkt, unit, &next->pkt) ||
+	    pavo_gso_append(&gso->pkt, unit, &next->pkt) ||
 	    !(frags_fit(gso, next) || may_append(gso, next)))
 		return -EINVAL;
 	if (is_packet &&

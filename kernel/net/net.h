@@ -428,9 +428,9 @@ bool pavo_flow_match(const struct pavo_flow *flow, const struct pavo_rx *rx);
  * @loopback: it came from pavo_loopback_send(), so no metadata has to be verified
  *
  * Context: softirq, RCU read side.
- * Return: true; false: the datagram was dropped, and a counter has the reason.
+ * Return: 0; -EBADMSG: the datagram was dropped, and a counter has the reason.
  */
-bool pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb, bool loopback);
+int pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb, bool loopback);
 
 /**
  * pavo_rx_parse - parse a packet from a QP's backlog.
