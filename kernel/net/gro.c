@@ -119,7 +119,10 @@ static int parse_arrival(struct arrival *arrival)
 	return 0;
 }
 
-/* Parse the packet or super-packet that GRO holds. A super-packet has no ICRC. -EINVAL: as above. */
+/*
+ * Parse the packet or super-packet that GRO holds. A super-packet has no ICRC. Return: 0; -EINVAL:
+ * it cannot be merged.
+ */
 static int parse_waiting(struct arrival *gso)
 {
 	struct sk_buff *skb = gso->skb;

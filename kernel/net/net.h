@@ -159,8 +159,8 @@ void *pavo_tx_put(struct sk_buff *skb, unsigned int len);
  * @offset: first byte in it
  * @len:    bytes
  *
- * Return: 0; -ENOSPC: the skb has no free fragment; -EOPNOTSUPP: the page cannot be attached (kernel
- * memory without page references). The caller copies then.
+ * Return: 0; -ENOSPC: the skb has no free fragment; -EOPNOTSUPP: the page cannot be attached
+ * (kernel memory without page references). The caller copies then.
  */
 int pavo_tx_add_page(struct sk_buff *skb, struct page *page,
 		     unsigned int offset, unsigned int len);
