@@ -119,7 +119,10 @@ static int parse_arrival(struct arrival *arrival)
 	return 0;
 }
 
-/* Parse the packet or super-packet that GRO holds. A super-packet has no ICRC. -EINVAL: as above. */
+/*
+ * Parse the packet or super-packet that GRO holds. A super-packet has no ICRC. Return: 0; -EINVAL:
+ * it cannot be merged.
+ */
 static int parse_waiting(struct arrival *gso)
 {
 	struct sk_buff *skb = gso->skb;
@@ -261,7 +264,7 @@ static int merge_packet(struct arrival *gso, struct arrival *next,
 		return -EINVAL;
 	unit = is_packet ? gso->pkt.payload : skb_shinfo(skb)->gso_size;
 	if (gso->pkt.payload + next->pkt.payload > PAVO_GSO_BYTES ||
-	    !pavo_gso_append(&gso->pkt, unit, &next->pkt) ||
+	    pavo_gso_append(&gso->pkt, unit, &next->pkt) ||
 	    !(frags_fit(gso, next) || may_append(gso, next)))
 		return -EINVAL;
 	if (is_packet &&

@@ -149,8 +149,8 @@ void *pavo_tx_put(struct sk_buff *skb, unsigned int len);
  * @offset: first byte in it
  * @len:    bytes
  *
- * Return: 0; -ENOSPC: the skb has no free fragment; -EOPNOTSUPP: the page cannot be attached (kernel
- * memory without page references). The caller copies then.
+ * Return: 0; -ENOSPC: the skb has no free fragment; -EOPNOTSUPP: the page cannot be attached
+ * (kernel memory without page references). The caller copies then.
  */
 int pavo_tx_add_page(struct sk_buff *skb, struct page *page,
 		     unsigned int offset, unsigned int len);
@@ -306,9 +306,9 @@ void pavo_rx_skip(struct pavo_rx *rx, u32 psn);
  * @local: it came from an adapter of this namespace, so no metadata has to be verified
  *
  * Context: softirq, RCU read side.
- * Return: true; false: the datagram was dropped, and a counter has the reason.
+ * Return: 0; -EBADMSG: the datagram was dropped, and a counter has the reason.
  */
-bool pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb, bool local);
+int pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb, bool local);
 
 /**
  * pavo_rx_parse - parse a packet from a QP's backlog.

@@ -213,7 +213,7 @@ static void set_skb(struct pavo_rx *rx, struct sk_buff *skb)
 	pavo_rx_begin_meta(rx);
 }
 
-bool pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb, bool local)
+int pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb, bool local)
 {
 	enum pavo_parse_status status = PAVO_PARSE_SHORT;
 
@@ -234,10 +234,10 @@ bool pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb, bool local)
 		pavo_stats_add(rx->port->stats, rx_icrc_encapsulated, 1);
 		goto drop;
 	}
-	return true;
+	return 0;
 drop:
 	kfree_skb(skb);
-	return false;
+	return -EBADMSG;
 }
 
 void pavo_rx_skip(struct pavo_rx *rx, u32 psn)

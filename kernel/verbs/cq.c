@@ -149,7 +149,7 @@ static u64 find_recv_wr_id(const struct pavo_qp *qp, const struct pavo_cqe *cqe)
 	return rq->wr_id[cqe->wqe & (rq->count - 1)];
 }
 
-/* Turn an entry into a work completion of a kernel consumer; its QP exists. */
+/* Convert an entry to a work completion of a kernel consumer; its QP exists. */
 static void fill_wc(struct ib_wc *wc, const struct pavo_cqe *cqe,
 		    struct pavo_qp *qp)
 {

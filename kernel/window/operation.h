@@ -237,8 +237,8 @@ static inline void pavo_transition_count(struct pavo_transition *tr,
 }
 
 /*
- * The states of arrival.c, in the order of enum pavo_operation_wait; for pavo_transition_continue().
- * The last argument is the outcome of the action: not 0 if it failed.
+ * The states of arrival.c, in the order of enum pavo_operation_wait, for
+ * pavo_transition_continue(). The last argument is the outcome of the action: not 0 if it failed.
  */
 
 /** pavo_arrival_placed - PAVO_WAIT_PLACED. @result: enum pavo_pvo_result. */

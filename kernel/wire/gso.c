@@ -6,6 +6,7 @@
  * longer path MTU. The headers of the packets of the path MTU are derived from these. Called by
  * net/, which segments super-packets for devices. Accesses only its arguments.
  */
+#include <linux/errno.h>
 #include "layout.h"
 #include "wire.h"
 
@@ -180,8 +181,7 @@ static bool has_same_receiver(const struct pavo_pkt *a,
 	return !(b->info->flags & PAVO_OPF_XRCETH) || a->srqn == b->srqn;
 }
 
-bool pavo_gso_append(struct pavo_pkt *gso, u32 unit,
-		     const struct pavo_pkt *next)
+int pavo_gso_append(struct pavo_pkt *gso, u32 unit, const struct pavo_pkt *next)
 {
 	const bool last = next->info->flags & PAVO_OPF_LAST;
 	const struct merge *merge;
@@ -191,10 +191,10 @@ bool pavo_gso_append(struct pavo_pkt *gso, u32 unit,
 	    gso->payload != gso->npkts * unit || !next->payload ||
 	    next->payload > unit ||
 	    (!last && (next->payload < unit || next->pad)))
-		return false;
+		return -EINVAL;
 	merge = find_merge(gso->opcode, next->opcode);
 	if (!merge)
-		return false;
+		return -EINVAL;
 	gso->opcode = (gso->opcode & PAVO_SVC_MASK) | merge->both;
 	gso->info = pavo_op_info(gso->opcode);
 	gso->solicited = next->solicited;
@@ -202,7 +202,7 @@ bool pavo_gso_append(struct pavo_pkt *gso, u32 unit,
 	gso->pad = next->pad;
 	gso->payload += next->payload;
 	gso->npkts++;
-	return true;
+	return 0;
 }
 
 void pavo_gso_skip(struct pavo_pkt *gso, u32 unit, u32 n)

@@ -281,10 +281,10 @@ u32 pavo_gso_bytes(const struct pavo_pkt *gso, u32 payload);
  * The headers of @gso keep their length, so Last with Immediate, or with an AETH behind Middle, is
  * not appended. The peer waits for the response to a packet with AckReq, so none is appended to it.
  *
- * Return: true; false: it is not the next packet, or cannot be appended.
+ * Return: 0; -EINVAL: it is not the next packet, or cannot be appended.
  */
-bool pavo_gso_append(struct pavo_pkt *gso, u32 unit,
-		     const struct pavo_pkt *next);
+int pavo_gso_append(struct pavo_pkt *gso, u32 unit,
+		    const struct pavo_pkt *next);
 
 /**
  * pavo_gso_skip - remove the first packets from a super-packet.

@@ -62,7 +62,8 @@ void must_stay_open(Direct &window, uint32_t range)
 	/* A busy host takes its time, but not for each look at the buffer. */
 	REQUIRE(waited >= seconds(1) && waited < seconds(10), "waited for ",
 		std::chrono::duration<double>(waited).count(), " s");
-	REQUIRE(window.valid(range) == Valid(1, 0), "still its turn");
+	REQUIRE(window.valid(range) == Valid(1, 0),
+		"the bus side still owns it");
 	REQUIRE_EQ(window.reg(range).count, 0u, "no byte counts");
 }
 

@@ -497,19 +497,19 @@ static bool icrc_ok(const struct pavo_rx *rx)
 	return true;
 }
 
-bool pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb, bool loopback)
+int pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb, bool loopback)
 {
 	enum pavo_parse_status status;
 
 	pavo_rx_parse(rx, &engine_dev->port, skb);
 	status = parse(rx);
 	if (status == PAVO_PARSE_OK && icrc_ok(rx))
-		return true;
+		return 0;
 	count_bad(rx->port->stats, status);
 	if (status == PAVO_PARSE_OK)
 		pavo_stats_add(rx->port->stats, rx_icrc_encapsulated, 1);
 	kfree_skb(skb);
-	return false;
+	return -EBADMSG;
 }
 
 void pavo_rx_parse(struct pavo_rx *rx, struct pavo_port *port,

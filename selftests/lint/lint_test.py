@@ -313,8 +313,9 @@ def words_of_the_field_are_wanted():
     text = ("/* A train of late packets, or a Bundle; the payer of loans,\n"  # lint-words: data
             " * no deed by a near_peer. Training, bundled, room. */\n"  # lint-words: data
             "long patience, lent; a->lanes, is_told(holder)\n")
-    found = [("1", "Bundle"), ("1", "late packets"), ("1", "loans"), ("1", "payer"),
-             ("1", "train"), ("2", "deed"), ("2", "near_peer")]  # lint-words: data
+    found = [("1", "Bundle"), ("1", "late packets"),  # lint-words: data
+             ("1", "loans"), ("1", "payer"), ("1", "train"),  # lint-words: data
+             ("2", "deed"), ("2", "near_peer")]  # lint-words: data
     product = [("3", "holder"), ("3", "lanes"), ("3", "lent"), ("3", "told")]
     assert found_words("docs/a.md", text) == found + product
     assert found_words("kernel/a.c", text) == [
@@ -556,6 +557,7 @@ TESTS = [tests.give(Tree, test) for test in (
     citations_and_sources_agree, words_that_are_not_used_are_found,
     tests_that_are_not_there_are_found)] + [
     sentences_without_an_actor_are_found, sentences_have_their_reach, words_of_the_field_are_wanted,
+    plain_words_are_no_names, words_of_others_stay,
     functions_have_a_verb_and_an_object, functions_and_files_are_unique,
     messages_have_their_prefix_once,
     an_interrupted_build_is_begun_again, lines_of_make_by_step, hashes_are_bounded,

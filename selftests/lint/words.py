@@ -64,21 +64,17 @@ ALLOWED = re.compile(
     r"half RDMA|doorbell|PVO|rCxt|LMT|TCE", re.IGNORECASE)
 
 
-def compiled(rows):
-    """Patterns of words, also of those that underscores join to others."""
-    return tuple((re.compile(rf"(?<![A-Za-z])(?:{word})(?![A-Za-z])", re.IGNORECASE), advice)
-                 for word, advice in rows)
-
-
-def compiled_names(rows):
-    """Patterns of words that underscores join to others."""
-    return tuple((re.compile(rf"(?<=_)(?:{word})(?![A-Za-z])|(?<![A-Za-z])(?:{word})(?=_)",
-                             re.IGNORECASE), advice) for word, advice in rows)
+def compiled(rows, before="(?<![A-Za-z])", behind="(?![A-Za-z])"):
+    """Words, also those that underscores join to others: a pattern of all, and each with advice."""
+    return (re.compile("|".join(f"{before}(?:{word}){behind}" for word, _ in rows), re.IGNORECASE),
+            [(re.compile(word, re.IGNORECASE), advice) for word, advice in rows])
 
 
 FIELD = compiled(FIELD_WORDS)
 PRODUCT = compiled(PRODUCT_WORDS)
-NAMES = compiled_names(NAME_WORDS)
+# Those that an underscore joins to others, in front or behind.
+NAMES = tuple(compiled(NAME_WORDS, *ends) for ends in (
+    ("(?<=_)", "(?![A-Za-z])"), ("(?<![A-Za-z_])", "(?=_)")))
 KERNEL = compiled(KERNEL_WORDS)
 # In prose, a sentence with one of these as its first word. A capital letter tells the first
 # word, so a fragment (@member: what ...) is not one. Quoted words are not ours.
@@ -136,21 +132,26 @@ def covers(name):
 
 
 def words_of(name):
-    """The words that a file does not use, with advice."""
+    """The groups of words that a file does not use, as compiled() returns them."""
     product = name.startswith(PRODUCT_PLACES)
-    return (WORDS + (FIELD if name.startswith(FIELD_PLACES) else ()) +
-            (PRODUCT if product else ()) +
-            (NAMES if product and not name.startswith("docs/") else ()) +
-            (KERNEL if name.startswith("kernel/") else ()))
+    return ([FIELD] if name.startswith(FIELD_PLACES) else []) + \
+        ([PRODUCT] if product else []) + \
+        (list(NAMES) if product and not name.startswith("docs/") else []) + \
+        ([KERNEL] if name.startswith("kernel/") else [])
 
 
 def find_words(name, text):
     """Words that the file does not use: triples of line number, word and advice."""
-    allowed = [match.span() for match in ALLOWED.finditer(text)]
-    for pattern, advice in words_of(name):
+    for pattern, advice in WORDS:
         for match in pattern.finditer(text):
-            if not any(begin <= match.start() < end for begin, end in allowed):
-                yield text.count("\n", 0, match.start()) + 1, match.group(), advice
+            yield text.count("\n", 0, match.start()) + 1, match.group(), advice
+    for every, rows in words_of(name):
+        for match in every.finditer(text):
+            if any(allowed.start() <= match.start() < allowed.end()
+                   for allowed in ALLOWED.finditer(text)):
+                continue
+            advice = next(advice for word, advice in rows if word.fullmatch(match.group()))
+            yield text.count("\n", 0, match.start()) + 1, match.group(), advice
 
 
 def find(name, text):

@@ -207,7 +207,7 @@ Joined joined(const std::vector<pavo_pkt> &packets)
 	Joined result = {0, packets[0]};
 
 	for (size_t i = 1; i < packets.size(); i++)
-		result.count += pavo_gso_append(&result.gso, 4, &packets[i]);
+		result.count += !pavo_gso_append(&result.gso, 4, &packets[i]);
 	return result;
 }
 
@@ -280,11 +280,11 @@ TEST(GsoAppend, WhatDoesNotFollowStaysAlone)
 		const auto packets = arrived(opcode, 3);
 		pavo_pkt gso = packets[0], next = packets[1];
 
-		EXPECT_TRUE(pavo_gso_append(&gso, 4, &next));
+		EXPECT_EQ(pavo_gso_append(&gso, 4, &next), 0);
 		gso = packets[0];
 		changes[i](next);
 		next.info = pavo_op_info(next.opcode);
-		EXPECT_FALSE(pavo_gso_append(&gso, 4, &next)) << i;
+		EXPECT_EQ(pavo_gso_append(&gso, 4, &next), -EINVAL) << i;
 		EXPECT_EQ(gso.npkts, 1u);
 	}
 }
@@ -295,9 +295,9 @@ TEST(GsoAppend, NothingFollowsAPacketWithAckReq)
 	pavo_pkt gso = packets[0], next = packets[1];
 
 	next.ack_req = true;
-	EXPECT_TRUE(pavo_gso_append(&gso, 4, &next));
+	EXPECT_EQ(pavo_gso_append(&gso, 4, &next), 0);
 	EXPECT_TRUE(gso.ack_req);
-	EXPECT_FALSE(pavo_gso_append(&gso, 4, &packets[2]));
+	EXPECT_EQ(pavo_gso_append(&gso, 4, &packets[2]), -EINVAL);
 }
 
 /* The first packets of a super-packet are duplicates. */

@@ -83,8 +83,8 @@ PV_TEST_LOCAL("budget.rings",
 	      at_b = {must_reg(loopback.b, {4096})};
 
 	for (ibv_qp_type type : {IBV_QPT_RC, IBV_QPT_UC}) {
-		Link link =
-			connect(loopback.env, {.type = type, .cap = deep(depth)});
+		Link link = connect(loopback.env,
+				    {.type = type, .cap = deep(depth)});
 
 		must_share(type == IBV_QPT_RC ? "RC writes" : "UC writes", [&] {
 			send_all(loopback.env, link,
@@ -95,8 +95,9 @@ PV_TEST_LOCAL("budget.rings",
 		SendWr atomic = make_wr(Op::read, at_a, 8, at_b);
 
 		atomic.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD;
-		must_share("atomics",
-			   [&] { send_all(loopback.env, link, atomic, depth); });
+		must_share("atomics", [&] {
+			send_all(loopback.env, link, atomic, depth);
+		});
 	}
 }
 
@@ -227,7 +228,7 @@ PV_TEST_LOCAL("budget.full",
 	while (links.size() < senders)
 		links.push_back(connect(
 			loopback.env, {.type = IBV_QPT_UC,
-				     .cap = {messages, messages, 1, 1, 0}}));
+				       .cap = {messages, messages, 1, 1, 0}}));
 	must_share("full", [&] {
 		for (Link &link : links)
 			must_post(link.b, numbered_receives(0, messages));
@@ -236,8 +237,8 @@ PV_TEST_LOCAL("budget.full",
 						       long_message, at_b),
 					       messages));
 		for (Link &link : links) {
-			wait_completions(loopback.env, link.a, link.a.send_cq, 1,
-					 "writes");
+			wait_completions(loopback.env, link.a, link.a.send_cq,
+					 1, "writes");
 			wait_completions(loopback.env, link.b, link.b.recv_cq,
 					 messages, "messages");
 		}
@@ -245,8 +246,8 @@ PV_TEST_LOCAL("budget.full",
 	note(str("refused ", refused.by()));
 	REQUIRE(refused.by() > 0, "the queue was never full");
 	for (Link &link : links)
-		exchange(loopback.env, link.a, link.b, Op::write_imm, at_a, at_b,
-			 4096);
+		exchange(loopback.env, link.a, link.b, Op::write_imm, at_a,
+			 at_b, 4096);
 }
 
 namespace {

@@ -221,7 +221,8 @@ PV_TEST_LOCAL("direct.device_at_work",
 		master.must_have_it();
 		master.write(env.seed());
 		REQUIRE_EQ(window.try_count(0, 4096), EBUSY, "it has it");
-		REQUIRE(window.valid(0) == Valid(1, 0), "still its turn");
+		REQUIRE(window.valid(0) == Valid(1, 0),
+			"the bus side still owns it");
 		REQUIRE_EQ(window.reg(0).count, 0u, "no byte counts");
 		none_sent(link.a, 20, "while the device may write");
 		master.write(seed);

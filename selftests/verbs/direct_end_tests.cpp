@@ -90,7 +90,8 @@ struct Successor {
 	/* The next turn is as it was, and goes on by another queue pair. */
 	void finish()
 	{
-		REQUIRE(window.valid(0) == Valid(1, 0), "still its turn");
+		REQUIRE(window.valid(0) == Valid(1, 0),
+			"the bus side still owns it");
 		window.store(0, 2048, 2048, seed);
 		window.count(0, 4096);
 		post_direct(second.a, IBV_WR_RDMA_WRITE, window.sge(0, 4096), 1,
@@ -227,7 +228,7 @@ PV_TEST_LOCAL("direct.next_turn",
 				to_state(turn.first.a, IBV_QPS_ERR);
 			REQUIRE(wait_send(env, turn.first.a, "given up")
 						.status != IBV_WC_SUCCESS,
-				"a request without its turn");
+				"a request of a range that it does not own");
 		}
 		turn.finish();
 	}

@@ -135,7 +135,7 @@ void must_be_held(DirectWriting &w)
 {
 	REQUIRE_EQ(w.window.try_count(0, direct_size), EBUSY,
 		   "a driver has it");
-	REQUIRE(w.window.valid(0) == Valid(1, 0), "still its turn");
+	REQUIRE(w.window.valid(0) == Valid(1, 0), "the bus side still owns it");
 	REQUIRE_EQ(w.window.reg(0).count, 0u, "no byte counts");
 	none_sent(w.link.a, 20, "while a driver may write");
 }
@@ -208,7 +208,8 @@ void comes_too_late(Env &env, Importer &importer)
 	}
 	w.expect(0, "write");
 	w.must_hold(0, direct_size, seed, "written");
-	REQUIRE_EQ(importer.try_begin(exported.fd()), EBUSY, "no turn");
+	REQUIRE_EQ(importer.try_begin(exported.fd()), EBUSY,
+		   "not the bus side's");
 	REQUIRE_EQ(refused.by(), 3u, "direct_refused");
 	/* The next turn of its range. */
 	arm_with(env, w.window, 0, buffer);
@@ -278,11 +279,12 @@ void drains(Env &env, Importer &importer)
 	window.wait_valid(env, 0, {1, 0}, "response");
 	importer.begin(exported);
 	REQUIRE_EQ(window.try_count(0, direct_size), EBUSY, "a driver has it");
-	REQUIRE(window.valid(0) == Valid(1, 0), "still its turn");
+	REQUIRE(window.valid(0) == Valid(1, 0), "the bus side still owns it");
 	importer.end();
 	window.count(0, direct_size);
 	expect_send(env, link.a, 1, "read");
-	REQUIRE_EQ(importer.try_begin(exported.fd()), EBUSY, "no turn");
+	REQUIRE_EQ(importer.try_begin(exported.fd()), EBUSY,
+		   "not the bus side's");
 }
 
 /* One write() at @offset by io_uring. Return: what its completion says. */
@@ -445,7 +447,7 @@ PV_TEST_LOCAL("direct.region_file",
 	pattern_fill(bytes, last, seed, before);
 	REQUIRE_EQ(write_by_ring(w.window.plain.fd, bytes, last, before),
 		   -EBUSY, "io_uring");
-	REQUIRE(w.window.valid(0) == Valid(1, 0), "still its turn");
+	REQUIRE(w.window.valid(0) == Valid(1, 0), "the bus side still owns it");
 	REQUIRE_EQ(w.window.reg(0).count, before, "these do not count");
 	none_sent(w.link.a, 20, "while a region has it");
 	region.end();

@@ -88,7 +88,7 @@ PV_TEST_LOCAL("direct.write_before_post",
 	w.window.arm(0, 4096);
 	w.window.store(0, 0, 4096, seed);
 	w.window.count(0, 4096);
-	REQUIRE(w.window.valid(0) == Valid(0, 1), "the link side has its turn");
+	REQUIRE(w.window.valid(0) == Valid(0, 1), "the link side owns it");
 	w.post(0, 4096);
 	w.expect(0, "write");
 	w.must_hold(0, 4096, seed, "written");

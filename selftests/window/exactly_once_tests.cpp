@@ -110,6 +110,33 @@ TEST(Network, LongOnesComeInTheEnd)
 	}
 }
 
+/* One call begins an operation, drives it, and returns its result. */
+TEST(ExactlyOnce, WaitReturnsTheResultOfAnOperation)
+{
+	Both both;
+	RdmaMove move{.local = both.mapping_a.pvo(),
+		      .remote = both.mapping_b.pvo(),
+		      .length = 100'000};
+	pavo::Rdma &rdma = both.rdma_a;
+
+	fill(both.memory_a, 0, move.length, 6);
+	must(rdma.wait(rdma.put(both.b_of_a, move)));
+	EXPECT_TRUE(equal(both.memory_a, 0, both.memory_b, 0, move.length));
+	fill(both.memory_b, 0, move.length, 7);
+	must(rdma.wait(rdma.get(both.b_of_a, move)));
+	EXPECT_TRUE(equal(both.memory_a, 0, both.memory_b, 0, move.length));
+	EXPECT_EQ(rdma.pending(), 0u);
+
+	EXPECT_EQ(rdma.wait(rdma.put(both.b_of_a + 1, move)),
+		  pavo::Unexpected(EINVAL))
+		<< "no such peer";
+	move.remote = {~0ull};
+	EXPECT_EQ(rdma.wait(rdma.get(both.b_of_a, move)),
+		  pavo::Unexpected(EFAULT));
+	EXPECT_EQ(rdma.wait(pavo::Completion()), pavo::Unexpected(EINVAL))
+		<< "nothing is pending";
+}
+
 TEST(ExactlyOnce, LongOnesGoInPieces)
 {
 	Both both(3, {.piece = 100'000});

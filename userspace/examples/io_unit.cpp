@@ -7,7 +7,7 @@
  *   io_unit pavo0 /dev/vdb --double-buffer    by way of ordinary memory, for comparison
  *
  * With a direct window the unit sets up one transfer for each I/O: a range is armed and the
- * RDMA write is posted in one call, and then the disk is told to fill the range. Its last
+ * RDMA write is posted in one call, and then the unit has the disk fill the range. Its last
  * byte sends the write. With ordinary memory the unit sets up two: one from the disk to memory, and
  * when that is over another one from memory to the link.
  *
@@ -212,7 +212,7 @@ struct Counts {
 	uint64_t operations =
 		0; /* of RDMA: pieces of an I/O, as long as a range */
 	uint64_t setups = 0; /* of transfers, by the CPU */
-	uint64_t tells = 0; /* calls that told of a device's bytes */
+	uint64_t counts = 0; /* calls that counted bytes of a device */
 	uint64_t without_device =
 		0; /* pieces that the CPU copied to or from a range */
 	uint64_t double_buffered = 0; /* pieces by way of ordinary memory */
@@ -379,8 +379,8 @@ private:
 		std::byte *to = window_->memory(piece.slot).data();
 
 		if (disk_.fill(to, piece.length, o_.range_size, piece.offset)) {
-			counts_.tells++;
-			tell(piece);
+			counts_.counts++;
+			count(piece);
 			return;
 		}
 		/* Not a whole block of the disk: the CPU does it. */
@@ -391,15 +391,15 @@ private:
 		window_->write(piece.slot, 0, bytes).value();
 	}
 
-	/* Link to disk: the disk is told when the response is there. */
+	/* Link to disk: the unit starts the disk when the response is there. */
 	void drain_range(const Piece &piece)
 	{
 		window_->wait_readable(piece.slot, std::chrono::seconds(30))
 			.value();
 		if (disk_.drain(window_->memory(piece.slot).data(),
 				piece.length, piece.offset)) {
-			counts_.tells++;
-			tell(piece);
+			counts_.counts++;
+			count(piece);
 			return;
 		}
 		std::vector<std::byte> bytes(piece.length);
@@ -413,16 +413,16 @@ private:
 		disk_.write(bytes.data(), piece.length, piece.offset);
 	}
 
-	/* The device may put its pages a moment after it said that it is done. */
-	void tell(const Piece &piece)
+	/* The device may drop its references to pages shortly after it has completed. */
+	void count(const Piece &piece)
 	{
-		pavo::Result<void> told;
+		pavo::Result<void> counted;
 
 		do
-			told = window_->commit(piece.slot, piece.length);
-		while (told ==
+			counted = window_->commit(piece.slot, piece.length);
+		while (counted ==
 		       pavo::Unexpected(std::errc::device_or_resource_busy));
-		told.value();
+		counted.value();
 	}
 
 	uint32_t take_bounce()
@@ -464,7 +464,7 @@ private:
 			  request.address + at, request.rkey, remember(piece));
 	}
 
-	/* The other half of it. */
+	/* The second transfer of a piece. */
 	void finish_bounced_write(const Piece &piece) const
 	{
 		const std::byte *memory =
@@ -553,7 +553,7 @@ void Unit::report() const
 		{"bytes", counts_.bytes},
 		{"operations", counts_.operations},
 		{"setups", counts_.setups},
-		{"tells", counts_.tells},
+		{"counts", counts_.counts},
 		{"without_device", counts_.without_device},
 		{"double_buffered", counts_.double_buffered}};
 

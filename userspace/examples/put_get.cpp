@@ -26,25 +26,20 @@ try {
 	auto mapping = pavo::Mapping::open(job, buffer).value();
 	auto peers = pavo::connect(group, rdma).value();
 	auto pvos = group.exchange(mapping.pvo()).value();
-	pavo::Group::Progress progress([&] { rdma.progress().value(); });
 	pavo::RdmaMove move{pvos[1], pvos[0], size}; /* local, remote */
-	pavo::Completion moved;
 
 	if (group.rank() == 1) {
 		for (uint32_t i = 0; i < size; i++)
 			buffer[i] = std::byte(i * 7 + i / 251);
-		rdma.put(peers[0], move, moved).value();
-		rdma.wait(moved).value();
+		rdma.wait(rdma.put(peers[0], move)).value();
 	}
-	group.barrier(progress).value();
+	pavo::barrier(group, rdma).value();
 	for (std::byte &byte : buffer)
 		byte = group.rank() == 0 ? ~byte : std::byte(0);
-	group.barrier(progress).value();
-	if (group.rank() == 1) {
-		rdma.get(peers[0], move, moved).value();
-		rdma.wait(moved).value();
-	}
-	group.barrier(progress).value();
+	pavo::barrier(group, rdma).value();
+	if (group.rank() == 1)
+		rdma.wait(rdma.get(peers[0], move)).value();
+	pavo::barrier(group, rdma).value();
 	for (uint32_t i = 0; i < size; i++)
 		if (buffer[i] != ~std::byte(i * 7 + i / 251))
 			throw std::runtime_error("a byte is wrong");

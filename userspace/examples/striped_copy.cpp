@@ -52,7 +52,7 @@ struct Path {
 	pavo::Mapping mapping;
 };
 
-/* Numbers that the ends tell each other first. */
+/* Numbers that the ends exchange first. */
 struct Hello {
 	uint64_t bytes;
 	size_t paths;
@@ -68,7 +68,7 @@ struct End {
 				.value()),
 		  other(1 - group.rank()), buffer(std::move(file))
 	{
-		Hello theirs = tell(Hello{buffer.size(), adapters.size()});
+		Hello theirs = exchange(Hello{buffer.size(), adapters.size()});
 
 		if (theirs.paths != adapters.size())
 			throw std::runtime_error(
@@ -77,17 +77,17 @@ struct End {
 			buffer.resize(theirs.bytes);
 		for (const std::string &name : adapters)
 			add(name);
-		memory = tell(paths[0]->mapping.pvo());
+		memory = exchange(paths[0]->mapping.pvo());
 	}
 
-	/* Gives @mine to the other end. Return: what that gave. */
-	template <class T> T tell(const T &mine)
+	/* Exchange a value with the other end. Return: its value. */
+	template <class T> T exchange(const T &mine)
 	{
 		return group.exchange(mine, [this] { striped.progress(); })
 			.value()[other];
 	}
 
-	/* The other end does the same at this moment. */
+	/* The other end makes the same call. */
 	void add(const std::string &name)
 	{
 		std::array<uint32_t, 4> contexts;
@@ -96,7 +96,7 @@ struct End {
 		pavo::Window &window = paths.back()->window;
 		auto address = pavo::connect(group, window).value()[other];
 		striped.add(window, contexts).value();
-		contexts = tell(contexts);
+		contexts = exchange(contexts);
 		striped.connect(paths.size() - 1,
 				{address, {contexts.begin(), contexts.end()}})
 			.value();
@@ -127,9 +127,9 @@ void receive(End &end, const std::string &name)
 	end.striped.on_arrival(
 		[&](const pavo::StripedArrival &) { arrived = true; });
 	/* This end has to say that the file came, and the other end has to hear that. */
-	if (!end.tell(char(true)))
+	if (!end.exchange(char(true)))
 		throw std::runtime_error("the other end gave up");
-	if (!arrived || end.tell(end.hash()) != end.hash())
+	if (!arrived || end.exchange(end.hash()) != end.hash())
 		throw std::runtime_error(
 			"the bytes are not those that were sent");
 
@@ -167,9 +167,9 @@ void send(End &end, const std::vector<std::string> &adapters)
 			       path.error.message().c_str());
 		puts("");
 	}
-	end.tell(char(moved.result().has_value()));
+	end.exchange(char(moved.result().has_value()));
 	moved.result().value();
-	if (end.tell(end.hash()) != end.hash())
+	if (end.exchange(end.hash()) != end.hash())
 		throw std::runtime_error(
 			"the file came, but not as it was sent");
 }

@@ -45,7 +45,7 @@ ibv_context *open_adapter(const std::string &name)
 		       "IBV_DRIVERS names a provider that is not installed)");
 }
 
-/* Numbers that each end tells the other. */
+/* Numbers that the ends exchange. */
 struct Card {
 	pavo::Gid gid;
 	uint32_t qpn;

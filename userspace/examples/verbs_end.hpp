@@ -93,7 +93,7 @@ public:
 	static ibv_send_wr request(ibv_wr_opcode opcode, ibv_sge &local,
 				   uint64_t remote, uint32_t rkey, uint64_t id);
 
-	/** The next completion, if there is one. Throws if it tells of an error. */
+	/** The next completion, if there is one. Throws if it is an error. */
 	std::optional<ibv_wc> poll();
 	/** The next completion; sleeps until there is one. */
 	ibv_wc next();

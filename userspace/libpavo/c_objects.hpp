@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* c_objects.hpp - what the pointers of pavo.h point to, and Results become errno. */
+/* c_objects.hpp - the objects behind the pointers of pavo.h, and errnos from Results. */
 #ifndef PAVO_C_OBJECTS_HPP
 #define PAVO_C_OBJECTS_HPP
 
@@ -49,7 +49,7 @@ struct pavo_striped {
 
 namespace pavo::c {
 
-/** An @Object of what a call of the library made; null and errno: it made nothing. */
+/** Wraps the value of a Result in an @Object; null with errno set if it has an error. */
 template <class Object, class T> Object *object_of(Result<T> made)
 {
 	if (!made) {
@@ -63,20 +63,20 @@ template <class Object, class T> Object *object_of(Result<T> made)
 	return object;
 }
 
-/** 0, or a negative errno. */
+/** Returns 0, or the error of a Result as a negative errno. */
 inline int status_of(const Result<void> &result)
 {
 	return -result.error_or({}).number();
 }
 
-/** The number, or a negative errno. */
+/** Returns the number of a Result, or a negative errno. */
 template <class T> int status_of(const Result<T> &result)
 {
 	return result.has_value() ? int(result.value()) :
 				    -result.error().number();
 }
 
-/** The object that @call makes; null and errno: there is no memory. */
+/** Returns the object that @call makes; null with errno ENOMEM if there is no memory. */
 template <class Call> auto *unless_no_memory(Call &&call)
 {
 	using Made = decltype(call());
@@ -89,7 +89,7 @@ template <class Call> auto *unless_no_memory(Call &&call)
 	return static_cast<Made>(nullptr);
 }
 
-/** 0 or more from @call, or a negative errno. */
+/** Returns the number from @call, or a negative errno for an exception. */
 template <class Call> int status(Call &&call)
 {
 	try {

@@ -167,4 +167,10 @@ Result<std::vector<Rdma::Peer>> connect(Group &group, Rdma &rdma,
 	});
 }
 
+Result<void> barrier(Group &group, Rdma &rdma)
+{
+	/* Operations that cannot go on end with their error. */
+	return group.barrier([&] { (void)rdma.progress(); });
+}
+
 } // namespace pavo

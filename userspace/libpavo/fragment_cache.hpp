@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * fragment_cache.hpp - lazy deregistration; see cache.h for what it promises. Private
- * to the library.
+ * fragment_cache.hpp - lazy deregistration; cache.h describes its behaviour. Private to the
+ * library.
  *
- * A hit takes no lock: it counts a use of the entry first and looks then whether the
- * entry is (still) what it wants. Entries are never given back to the heap, so that
- * looking is always allowed; one that is `gone` is left alone, and while it has uses,
- * no thread makes another of it. All else is done under the mutex.
+ * A hit takes no lock: it counts a use of the entry first, and then checks whether the entry is
+ * still the wanted one. Entries are not freed while the cache lives, so they may be read at any
+ * time. An entry that is `gone` is not used any more, and is reused only when it has no uses. The
+ * rest runs under the mutex.
  */
 #ifndef PAVO_FRAGMENT_CACHE_HPP
 #define PAVO_FRAGMENT_CACHE_HPP
@@ -41,7 +41,7 @@ struct Range {
 	{
 		return start <= other.start && other.end <= end;
 	}
-	/** Nothing is between them. */
+	/** True if the ranges touch or overlap. */
 	bool touches(const Range &other) const
 	{
 		return start <= other.end && other.start <= end;
@@ -50,12 +50,12 @@ struct Range {
 };
 
 /**
- * @Registrar: what registers memory. It has
- *   Registration: what is to be remembered of it;
- *   int enter(uint32_t entry, Range, Registration &): let the kernel watch the memory
- *     and register it then; return: 0 or errno;
- *   void leave(uint32_t entry, Registration &): the contrary;
- *   bool changed(uint32_t entry): has the kernel reported a change since?
+ * @Registrar: registers memory. It has
+ *   Registration: its data of a registration;
+ *   int enter(uint32_t entry, Range, Registration &): let the kernel watch the memory, then
+ *     register it; return: 0 or an errno;
+ *   void leave(uint32_t entry, Registration &): deregister it, and stop watching;
+ *   bool changed(uint32_t entry): true if the kernel has reported a change since enter().
  */
 template <class Registrar> class FragmentCache {
 public:
@@ -102,7 +102,7 @@ public:
 	FragmentCache(const FragmentCache &) = delete;
 	FragmentCache &operator=(const FragmentCache &) = delete;
 
-	/** The process is another's child: what is registered is not its own. */
+	/** Forget all registrations, in a child: they belong to the parent. */
 	void forget() noexcept
 	{
 		for (uint32_t i = 0; i < options_.entries; i++)
@@ -112,8 +112,8 @@ public:
 	const Entry &entry(uint32_t i) const noexcept { return entries_[i]; }
 
 	/**
-	 * One more use of an entry that covers @wanted, which is in one fragment
-	 * and not empty. Return: its number, or -errno.
+	 * Take a use of an entry that covers @wanted, which is not empty and lies in one fragment.
+	 * Return: the number of the entry, or a negative errno.
 	 */
 	int64_t get(Range wanted) noexcept
 	{
@@ -131,8 +131,8 @@ public:
 	}
 
 	/**
-	 * As get(), if it takes no time. @i: its number
-	 * Return: null: it was not that one, which is to be put() back if @i was written.
+	 * As get(), without a lock or a call. @i: set to the number of the entry
+	 * Return: the entry; null if it does not cover @wanted: put() it if @i was set.
 	 */
 	const Entry *get_quickly(Range wanted, uint32_t &i) noexcept
 	{
@@ -151,7 +151,7 @@ public:
 			last_put(i);
 	}
 
-	/** A second has gone by. */
+	/** Advance the clock by a second, and end idle registrations. */
 	void tick() noexcept
 	{
 		std::lock_guard lock(mutex_);
@@ -183,7 +183,7 @@ public:
 	}
 
 private:
-	/* In Entry::uses: it must not be used any more. */
+	/* Bit of Entry::uses: the entry must not be used any more. */
 	static constexpr uint32_t gone = 1u << 31;
 	/* Registrations of one fragment at a time. */
 	static constexpr unsigned most_of_fragment = 4;
@@ -193,7 +193,7 @@ private:
 		return entry.uses.load(std::memory_order_acquire) & ~gone;
 	}
 
-	/* A use of @entry, number @i. False: it is not what is wanted. */
+	/* Take a use of @entry, number @i. Return: false if it does not cover the range any more. */
 	bool take(Entry &entry, uint32_t i, const Range &wanted) noexcept
 	{
 		uint32_t before =
@@ -238,7 +238,7 @@ private:
 		return err ? -err : int64_t(i);
 	}
 
-	/* As get(), by one who holds the mutex: put() would take it. */
+	/* As get(), with the mutex held, which put() would take. */
 	uint32_t hit_locked(const Range &wanted) noexcept
 	{
 		uint32_t i = map_.find(wanted.start);
@@ -257,7 +257,7 @@ private:
 
 	/* ------------------------------- all below: under the mutex */
 
-	/* Registers @range, at the cost of others if need be. */
+	/* Register @range, and evict others if a limit is reached. */
 	int make_space_for(const Range &range, uint32_t &entry) noexcept
 	{
 		int err;
@@ -268,7 +268,7 @@ private:
 		return err;
 	}
 
-	/* A limit: the call may succeed when another registration is gone. */
+	/* True for an error of a limit: the call may succeed when another registration has ended. */
 	static bool is_limit(int err) noexcept
 	{
 		switch (err) {
@@ -283,7 +283,7 @@ private:
 		}
 	}
 
-	/* A new entry for @range, once used. */
+	/* Make an entry for @range, with one use. */
 	int make(const Range &range, uint32_t &made) noexcept
 	{
 		uint32_t i = free_;
@@ -313,7 +313,7 @@ private:
 		return 0;
 	}
 
-	/* The first entry of a fragment; @otherwise if there is none. */
+	/* Return the first entry of a fragment, or @otherwise. */
 	uint32_t first_of(uintptr_t at, uint32_t otherwise) const noexcept
 	{
 		uint32_t i = map_.find(at);
@@ -321,7 +321,7 @@ private:
 		return i == none ? otherwise : i;
 	}
 
-	/* Puts @i in front of its fragment's; what it makes superfluous goes. */
+	/* Put @i in front of its fragment's entries, and retire entries that it covers. */
 	void link(uint32_t i) noexcept
 	{
 		Entry &entry = entries_[i];
@@ -356,7 +356,7 @@ private:
 		entries_[first].next = next;
 	}
 
-	/* No caller gets it any more; it ends when its uses have. */
+	/* Retire an entry: no caller gets it any more, and it ends with its last use. */
 	void retire(uint32_t i, uint64_t &counter) noexcept
 	{
 		Entry &entry = entries_[i];
@@ -396,7 +396,7 @@ private:
 		}
 	}
 
-	/* The one that has not been used for longest goes. */
+	/* Evict the least recently used entry. */
 	bool evict() noexcept
 	{
 		uint32_t oldest = none;
@@ -416,9 +416,9 @@ private:
 	}
 
 	/*
-	 * The range to register in the place of @asked, with what is registered of
-	 * its fragment already: one range, and twice as long each time, so that
-	 * a process that goes through a fragment bit by bit registers it a few times.
+	 * Return the range to register for @asked: one range with the registered part of the
+	 * fragment, at least twice as long each time, so that a process that goes through a fragment
+	 * in small steps registers it a few times only.
 	 */
 	Range widened(const Range &asked) const noexcept
 	{
@@ -456,7 +456,7 @@ private:
 	FragmentMap map_;
 	std::unique_ptr<Entry[]> entries_;
 	uint32_t free_ = none;
-	/* Counts misses and seconds: what is least is what is least used. */
+	/* Counts misses and seconds: the entry with the lowest value is the least recently used. */
 	std::atomic<uint64_t> clock_ = 1;
 	uint64_t last_tick_ = 0;
 	pavo_cache_stats stats_{};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * fragment_map.hpp - which fragments of the address space have something registered:
- * a bit vector of 256 for each segment of 4 GiB, segments found by hash
- * (sources.md#windows-lazy). Private to the library.
+ * fragment_map.hpp - the fragments of the address space that have registrations: a bit vector of
+ * 256 bits for each segment of 4 GiB, in a hash table of segments (sources.md#windows-lazy).
+ * Private to the library.
  */
 #ifndef PAVO_FRAGMENT_MAP_HPP
 #define PAVO_FRAGMENT_MAP_HPP
@@ -17,9 +17,8 @@
 namespace pavo {
 
 /**
- * Numbers of entries by fragment. One thread changes it at a time; any thread may call
- * find() meanwhile, and the answer may be that of before or none: the caller looks
- * at the entry itself.
+ * Maps fragments to numbers of entries. One thread changes it at a time. Any thread may call find()
+ * meanwhile and get an older entry or none, so the caller checks the entry.
  */
 class FragmentMap {
 public:
@@ -41,8 +40,8 @@ public:
 	}
 
 	/**
-	 * As find(), but may also find nothing if that is not so.
-	 * Return: false: @entry was not written
+	 * As find(), but may miss an entry.
+	 * Return: false: @entry was not set
 	 */
 	bool find_quickly(uintptr_t at, uint32_t &entry) const noexcept
 	{
@@ -56,7 +55,7 @@ public:
 		return true;
 	}
 
-	/** Return: false if there is no segment left. */
+	/** Set the entry of a fragment. Return: false if no segment is free. */
 	bool set(uintptr_t at, uint32_t entry) noexcept
 	{
 		Segment *segment = lookup(at);
@@ -84,7 +83,7 @@ private:
 	static constexpr unsigned word_bits = 64;
 
 	struct Segment {
-		/* The upper half of its addresses. */
+		/* Upper 32 bits of its addresses. */
 		std::atomic<uint64_t> base = unused;
 		std::array<std::atomic<uint64_t>, fragments / word_bits> bits{};
 		std::array<std::atomic<uint32_t>, fragments> entry{};
@@ -126,7 +125,7 @@ private:
 
 	static constexpr uint64_t unused = ~uint64_t(0);
 
-	/* Half of them stay unused, so that probing ends soon. */
+	/* Half of the segments stay unused, so that probing ends soon. */
 	static uint32_t size(uint32_t segments)
 	{
 		return std::bit_ceil(segments * 2);
@@ -139,7 +138,7 @@ private:
 
 	static uint64_t base(uintptr_t at) { return at >> segment_shift; }
 
-	/* Where the probing for that segment begins. */
+	/* Return the index at which probing for a segment begins. */
 	uint32_t start(uintptr_t at) const noexcept
 	{
 		constexpr uint32_t golden = 0x9e3779b1;
@@ -174,7 +173,7 @@ private:
 		return &segment;
 	}
 
-	/* The first unused one: there is one, half of them are. */
+	/* Return the first unused segment. There is one, since half are unused. */
 	Segment &place_for(uintptr_t at) noexcept
 	{
 		uint32_t i = start(at);
@@ -185,8 +184,8 @@ private:
 	}
 
 	/*
-	 * Segments without fragments go. A segment that then is behind a gap in its probing
-	 * moves into the gap, until there is none (each move shortens a way).
+	 * Remove segments without fragments. A segment behind a gap in its probe sequence moves into
+	 * the gap, until there is none: each move shortens a sequence.
 	 */
 	void drop_empty() noexcept
 	{

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* job_open.hpp - into a job, whichever of its processes is first. Private to the library. */
+/* job_open.hpp - reserve or join a job, whichever works. Private to the library. */
 #ifndef PAVO_JOB_OPEN_HPP
 #define PAVO_JOB_OPEN_HPP
 
@@ -7,12 +7,12 @@
 
 namespace pavo {
 
-/* As often a job may end between the two. */
+/* Most attempts, since a job may end between the two calls. */
 constexpr unsigned job_open_tries = 64;
 
 /**
- * The Result of @reserve(), or if the job is there of @join(). If the job has ended by
- * then, for the last of its processes left it, the same again, up to job_open_tries times.
+ * Return the Result of @reserve() or, if the job exists, of @join(). If the job has ended meanwhile,
+ * since its last process has left it, try both again, up to job_open_tries times.
  */
 template <class Reserve, class Join>
 auto reserve_or_join(Reserve &&reserve, Join &&join)

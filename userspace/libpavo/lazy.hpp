@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * lazy.hpp - what is around a FragmentCache: options, the process it belongs to, the
- * seconds that go by, and buffers in pieces. Private to the library.
+ * lazy.hpp - the parts around a FragmentCache: options, the process that owns it, a timer, and the
+ * division of buffers into pieces. Private to the library.
  */
 #ifndef PAVO_LAZY_HPP
 #define PAVO_LAZY_HPP
@@ -24,7 +24,7 @@
 
 namespace pavo {
 
-/** With what is by default. Throws Failure: EINVAL. */
+/** Check options and complete them by the defaults. Throws Failure: EINVAL. */
 pavo_cache_options completed(const pavo_cache_options &options);
 
 /** Distinguishes the process that made it from a child. */
@@ -36,14 +36,14 @@ public:
 	Owner(const Owner &) = delete;
 	Owner &operator=(const Owner &) = delete;
 
-	/** The kernel wipes the word when it makes a child. */
+	/** True in the process that made it: the kernel clears the word in a child. */
 	bool is_this() const noexcept { return *word_; }
 
 private:
 	const volatile uint32_t *word_;
 };
 
-/** Calls a function once in a second, from a thread of its own. */
+/** Calls a function once a second in a thread of its own. */
 class Ticker {
 public:
 	explicit Ticker(std::function<void()> tick);
@@ -59,8 +59,8 @@ private:
 };
 
 /**
- * A cache of one registrar, as long as the process is the one that made it.
- * @Registrar: see FragmentCache; made of (Watch &, arguments)
+ * A cache of one registrar. Refuses requests in a child of the process that made it.
+ * @Registrar: see FragmentCache; constructed from (Watch &, arguments)
  */
 template <class Registrar> class Lazy {
 public:
@@ -81,7 +81,7 @@ public:
 	{
 		if (owner_.is_this())
 			return;
-		/* In a child there is no such thread to wait for. */
+		/* A child does not have the thread. */
 		(void)ticker_.release();
 		watch_.forget();
 		cache_.forget();
@@ -91,8 +91,8 @@ public:
 	Lazy &operator=(const Lazy &) = delete;
 
 	/**
-	 * Pieces of @all, made by @make(Entry, number, Range).
-	 * Return: how many of @room there are, or -errno and none.
+	 * Get the pieces of @all; @make(Entry, number, Range) makes each.
+	 * Return: number of pieces in @room, or a negative errno.
 	 */
 	template <class Piece, class Make>
 	int get(Range all, std::span<Piece> room, Make &&make) noexcept
@@ -103,9 +103,9 @@ public:
 	}
 
 	/**
-	 * As get(), for one piece that is found at once. It is to make no call and need
-	 * no more than six arguments to go on from, so that a hit saves no register.
-	 * Return: false: get_slowly() is to be called; it puts @room[0].entry back.
+	 * As get(), for one piece that is registered. It makes no call, and passes no more than six
+	 * arguments on, so that a hit saves no register on the stack.
+	 * Return: false if the caller has to call get_slowly(), which puts @room[0].entry back.
 	 */
 	template <class Piece, class Make>
 	bool get_quickly(Range all, std::span<Piece> room, Make &&make) noexcept
@@ -169,7 +169,7 @@ public:
 			cache_.tick();
 	}
 
-	/* In a child all 0: one of the parent's threads may have held the mutex. */
+	/* All 0 in a child, where a thread of the parent may have held the mutex. */
 	pavo_cache_stats stats() noexcept
 	{
 		return owner_.is_this() ? cache_.stats() : pavo_cache_stats{};
@@ -180,7 +180,7 @@ private:
 	{
 		size_t behind = ~all.start & (PAVO_CACHE_FRAGMENT - 1);
 
-		/* Of nothing that is more than there can be. */
+		/* An empty range is none: its length - 1 is the largest number. */
 		return all.length() - 1 <= behind;
 	}
 
@@ -194,7 +194,7 @@ private:
 	Watch watch_;
 	Registrar registrar_;
 	Cache cache_;
-	/* Ends first: it uses the cache. */
+	/* Last member, so that it ends first: it uses the cache. */
 	std::unique_ptr<Ticker> ticker_;
 };
 

@@ -9,7 +9,7 @@
 
 namespace pavo {
 
-/** Return: 0, with @handle for unmap_memory(), or errno. */
+/** Map memory. @handle: set, for unmap_memory(). Return: 0 or an errno. */
 int map_memory(int fd, uint32_t job, const pavo_map_args &args,
 	       pavo_map_resp &resp, uint32_t &handle) noexcept;
 

@@ -460,6 +460,15 @@ Result<void> Rdma::wait(const Completion &completion)
 	return completion.result();
 }
 
+Result<void> Rdma::wait(const Transfer &transfer)
+{
+	Completion completion;
+
+	return transfer.begin(completion.begun()).and_then([&] {
+		return wait(completion);
+	});
+}
+
 size_t Rdma::pending() const
 {
 	return engine_->pending();

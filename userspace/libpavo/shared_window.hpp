@@ -25,7 +25,7 @@ public:
 	SharedWindow(const SharedWindow &) = delete;
 	SharedWindow &operator=(const SharedWindow &) = delete;
 
-	/** Arguments of its methods. */
+	/** Arguments of methods of the window. */
 	int fd() const { return file_->number(); }
 	uint32_t handle() const { return handle_; }
 
@@ -35,7 +35,7 @@ public:
 	size_t max_payload() const { return max_payload_; }
 	uint32_t send_frames() const { return send_frames_; }
 
-	/** The slots of a FIFO that frame @number is in. */
+	/** Return the slot of a FIFO for frame @number. */
 	pavo_frame_hdr *send_frame(uint32_t number) const;
 	pavo_frame_hdr *recv_frame(uint32_t number) const;
 	pavo_command_page *commands() const { return commands_; }
@@ -45,12 +45,12 @@ public:
 
 	/** Writes a command. Return: false: the ring is full. */
 	bool command(pavo_window_command op, uint32_t argument) noexcept;
-	/** Makes the adapter look for commands. */
+	/** Makes the adapter take the commands, by a system call. */
 	Result<void> kick() noexcept;
-	/** Both, unless a doorbell worker of the device is awake, which looks soon. */
+	/** Writes a command, and kicks unless a doorbell worker of the device is awake. */
 	Result<void> command_soon(pavo_window_command op,
 				  uint32_t argument) noexcept;
-	/** Both. The command was carried out when this returns. */
+	/** Writes a command, and kicks. The adapter has carried it out when this returns. */
 	Result<void> command_now(pavo_window_command op,
 				 uint32_t argument) noexcept;
 
@@ -73,7 +73,7 @@ private:
 	pavo_command_page *commands_ = nullptr;
 };
 
-/** The memory of @window. */
+/** Returns the memory of @window. */
 SharedWindow &shared_of(const Window &window);
 
 } // namespace pavo

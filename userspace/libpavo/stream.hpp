@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * stream.hpp - TCP with a limit: connections that do not block longer than the caller says.
+ * stream.hpp - TCP connections with a time limit on each call.
  * Private to the library.
  */
 #ifndef PAVO_STREAM_HPP
@@ -16,12 +16,12 @@
 
 namespace pavo {
 
-/** How long to wait, and what to do meanwhile. */
+/** Limit of the time to wait, and a function to call meanwhile. */
 struct TimeLimit {
 	using Clock = std::chrono::steady_clock;
 
 	Clock::time_point end;
-	/** Called again and again where it is set; the wait does not sleep then. */
+	/** Called repeatedly while waiting, if set; the wait does not sleep then. */
 	const std::function<void()> *meanwhile = nullptr;
 
 	bool is_over() const { return Clock::now() >= end; }
@@ -29,7 +29,7 @@ struct TimeLimit {
 	int sleep() const;
 };
 
-/** Waits so long before something is tried again. */
+/** Sleeps between two attempts. */
 void pause_before_retry(const TimeLimit &limit);
 
 /** A socket, closed with this. Calls return 0 or an errno. */
@@ -49,19 +49,19 @@ public:
 	int fd() const { return fd_; }
 	explicit operator bool() const { return fd_ >= 0; }
 
-	/** Waits for @events of poll(): 0, ETIMEDOUT. */
+	/** Waits for @events of poll(). Return: 0; ETIMEDOUT. */
 	int wait(short events, const TimeLimit &limit) const;
-	/** All of @bytes: 0, ETIMEDOUT, ECONNRESET: the peer has closed it, another errno. */
+	/** Write or read all of @bytes. Return: 0; ETIMEDOUT; ECONNRESET: the peer has closed it. */
 	int read(std::span<std::byte> bytes, const TimeLimit &limit) const;
 	int write(std::span<const std::byte> bytes,
 		  const TimeLimit &limit) const;
 	/**
-	 * Bytes that are there, up to the length of @bytes; 0: none yet; negative: the peer has
-	 * closed it, or an error. Does not wait.
+	 * Reads up to the length of @bytes; does not wait. Return: number of bytes; 0: none yet;
+	 * negative: the peer has closed it, or an error.
 	 */
 	ssize_t read_some(std::span<std::byte> bytes) const;
 
-	/** The next connection to a listening socket; none: there is none yet. Sets errno. */
+	/** Accepts a connection of a listening socket; empty if there is none yet. Sets errno. */
 	Stream accept() const;
 
 private:
@@ -69,14 +69,14 @@ private:
 };
 
 /**
- * A listening socket, at all addresses where @host is empty. Throws Failure: getaddrinfo(3),
- * bind(2).
+ * Makes a listening socket, for all local addresses if @host is empty. Throws Failure:
+ * getaddrinfo(3), bind(2).
  */
 Stream listen_at(const std::string &host, uint16_t port);
 
 /**
- * A connection to @host; it is tried until the limit. Throws Failure: EHOSTUNREACH: there is no
- * such host; ETIMEDOUT.
+ * Connects to @host, and retries until the limit. Throws Failure: EHOSTUNREACH: there is no such
+ * host; ETIMEDOUT.
  */
 Stream connect_to(const std::string &host, uint16_t port,
 		  const TimeLimit &limit);

@@ -55,6 +55,12 @@ Result<std::vector<WindowAddress>> connect(Group &group, Window &window);
 Result<std::vector<Rdma::Peer>> connect(Group &group, Rdma &rdma,
 					const ConnectOptions &options = {});
 
+/**
+ * Waits until all processes of the group have called it, and calls Rdma::progress() meanwhile, so
+ * that their operations go on. Fails as Group::exchange().
+ */
+Result<void> barrier(Group &group, Rdma &rdma);
+
 } // namespace pavo
 
 #endif // PAVO_CONNECT_HPP

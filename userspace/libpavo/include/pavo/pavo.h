@@ -181,7 +181,7 @@ struct pavo_route_options {
 };
 
 /**
- * pavo_window_set_routes - replace the routes to a machine. Packets take them in turn.
+ * pavo_window_set_routes - replace the routes to a machine. Packets use them round-robin.
  * @options: NULL: all 0, and the window's own address
  *
  * Return: 0; -EINVAL: @node, @gid or @options; -ENOMEM; -EIO. Routes are unchanged on error.

@@ -208,6 +208,8 @@ public:
 	 * with EINVAL: nothing is pending, so it could wait for ever. Throws as progress().
 	 */
 	Result<void> wait(const Completion &completion);
+	/** Begins an operation, waits for it, and returns its result: wait(put(peer, move)). */
+	Result<void> wait(const Transfer &transfer);
 	/** Returns the number of own operations that are not over. */
 	size_t pending() const;
 	/** Returns when progress() has to be called even if nothing arrives; max(): never. */

@@ -12,8 +12,9 @@
 namespace pavo {
 
 /**
- * An operation that begins when it is awaited: co_await rdma.put(...) is a Result<void>,
- * and the coroutine goes on in progress(). An operation that cannot be begun is over at once.
+ * An operation that begins when it is awaited: co_await rdma.put(...) is a Result<void>, and the
+ * coroutine goes on in progress(). An operation that cannot be begun is over at once. Without
+ * coroutines: Rdma::wait(rdma.put(...)).
  */
 class Transfer {
 public:
@@ -22,6 +23,9 @@ public:
 	using Begin = std::function<Result<void>(Done)>;
 
 	explicit Transfer(Begin begin) : begin_(std::move(begin)) {}
+
+	/** Begins the operation without a coroutine; @done is called when it is over. */
+	Result<void> begin(Done done) const { return begin_(std::move(done)); }
 
 	bool await_ready() const noexcept { return false; }
 	bool await_suspend(std::coroutine_handle<> handle)
