@@ -37,6 +37,14 @@ KREL = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' \
 KOUT = $(BUILD)/kernel/$(KREL)
 V    ?= 0
 W    ?= 1
+# Parts of the module that a build can leave out, y or n: windows with their jobs, and
+# direct windows.
+WINDOWS ?= y
+DIRECT  ?= y
+OPTIONS := CONFIG_PAVO_WINDOWS=$(WINDOWS) CONFIG_PAVO_DIRECT=$(DIRECT)
+ifneq ($(filter-out y n,$(WINDOWS) $(DIRECT)),)
+$(error WINDOWS and DIRECT are y or n)
+endif
 # SPARSE=1 checks every file with sparse while it is compiled
 C    := $(if $(SPARSE),C=1 )
 
@@ -84,6 +92,7 @@ help:
 	@echo 'make bench-direct  I/Os of a disk by direct windows, ordinary memory and nvmet-rdma'
 	@echo 'make lint       style and static checks only'
 	@echo 'make modules / userspace / deps / clean / help'
+	@echo 'WINDOWS=n DIRECT=n  a module without windows and jobs, without direct windows'
 	@echo 'KDIR=DIR        kernel headers to build for (now: $(KDIR))'
 
 all: build-deps modules userspace
@@ -98,7 +107,7 @@ BTF := $(if $(shell command -v pahole),,CONFIG_DEBUG_INFO_BTF_MODULES=)
 modules: links
 	@+$(STEP) --of $$(find kernel -name '*.c' | wc -l) 'module for $(KREL)' \
 		'$(BUILD)/logs/module-$(KREL).log' $(MAKE) -C '$(KVIEW)' M='$(KOUT)' \
-		W=$(W) V=$(V) $(if $(filter 0,$(V)),quiet=quiet_) $(C)$(BTF) -j$(JOBS) modules
+		W=$(W) V=$(V) $(if $(filter 0,$(V)),quiet=quiet_) $(C)$(BTF) $(OPTIONS) -j$(JOBS) modules
 
 links: need-headers
 	@mkdir -p '$(KOUT)'
@@ -135,7 +144,7 @@ $(BUILD)/build.ninja:
 install: build-deps modules userspace
 	@qemu-scripts/install-deps install
 	$(MAKE) -C '$(KDIR)' M='$(KOUT)' INSTALL_MOD_PATH='$(DESTDIR)' \
-		INSTALL_MOD_DIR=updates CONFIG_MODULE_SIG_ALL= modules_install
+		INSTALL_MOD_DIR=updates CONFIG_MODULE_SIG_ALL= $(OPTIONS) modules_install
 	$(if $(DESTDIR),,depmod '$(KREL)')
 	meson install -C $(BUILD) --no-rebuild
 

@@ -26,7 +26,7 @@ static void complete_wqe(struct pavo_qp *qp, enum pavo_status status,
 		.opcode = wqe->op,
 	};
 
-	if (unlikely(wqe->flags & PAVO_SWQE_DIRECT))
+	if (unlikely(wqe->flags & PAVO_SWQE_CLAIMS))
 		pavo_sgl_release(qp, wqe);
 	if (status || wqe->flags & PAVO_WQE_SIGNALED)
 		pavo_cq_push(qp->send_cq, &cqe, false);

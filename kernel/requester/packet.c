@@ -95,7 +95,7 @@ static enum pavo_status status_of_net(int err)
 static bool is_copied(const struct pavo_swqe *wqe, u32 len)
 {
 	/* A read request has no payload that could be attached. */
-	if (unlikely(wqe->flags & PAVO_SWQE_DIRECT) && len)
+	if (unlikely(wqe->flags & PAVO_SWQE_CLAIMS) && len)
 		return false;
 	return len <= PAVO_COPYBREAK || wqe->flags & PAVO_SWQE_INLINE;
 }
@@ -103,7 +103,7 @@ static bool is_copied(const struct pavo_swqe *wqe, u32 len)
 /*
  * True if pages of the process may be attached as payload. The receiver reads them as they are
  * at that time: so only a request that completes after that may have some, on a path where no
- * other process sees a change meanwhile. Pages of a direct window do not change while a packet
+ * other process sees a change meanwhile. Pages of a claimed region do not change while a packet
  * has them.
  */
 static bool may_attach(struct pavo_qp *qp, struct pavo_flow *flow,
@@ -111,7 +111,7 @@ static bool may_attach(struct pavo_qp *qp, struct pavo_flow *flow,
 {
 	if (is_copied(wqe, len))
 		return false;
-	if (unlikely(wqe->flags & PAVO_SWQE_DIRECT))
+	if (unlikely(wqe->flags & PAVO_SWQE_CLAIMS))
 		return true;
 	return pavo_is_reliable(qp) && pavo_flow_attaches(flow);
 }
@@ -170,7 +170,7 @@ static bool may_coalesce(const struct pavo_qp *qp, const struct pavo_swqe *wqe,
 	const struct pavo_requester *req = &qp->req;
 
 	return wqe->npkts == 1 && len <= PAVO_COPYBREAK &&
-	       !(wqe->flags & PAVO_SWQE_DIRECT) &&
+	       !(wqe->flags & PAVO_SWQE_CLAIMS) &&
 	       (req->coalesced.skb || req->head - wqe->number > 1) &&
 	       pavo_coalesced_allowed(pkt->opcode);
 }

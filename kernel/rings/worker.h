@@ -15,6 +15,9 @@
 #include <linux/types.h>
 #include <linux/wait.h>
 
+struct pavo_dev;
+struct pavo_worker;
+
 /** Most pages that a worker polls beside that of doorbells; the flags of others stay set. */
 #define PAVO_WORKER_PAGES 64
 
@@ -34,6 +37,7 @@ enum pavo_worker_state {
  * @flag:  bit of the words: the process has to kick
  * @pages: of struct pavo_worker_page, read under RCU
  * @count: entries of @pages
+ * @poll_pages: takes what the process has written to @pages; NULL: there was none yet
  * @wait:  wait queue of the sleeping worker
  * @list:  in verbs/doorbell_methods.c's list, while there is a worker
  */
@@ -45,6 +49,7 @@ struct pavo_worker {
 	u32 flag;
 	struct list_head pages;
 	u32 count;
+	bool (*poll_pages)(struct pavo_dev *dev, struct pavo_worker *worker);
 	wait_queue_head_t wait;
 	struct list_head list;
 };
@@ -103,13 +108,28 @@ static inline void pavo_worker_wake(struct pavo_worker *worker)
  * @worker: of the ucontext
  * @page:   zeroed
  * @flags:  word of the page
+ * @poll:   polls all pages of a worker. Return: true: a process had written to one. The same
+ *          function for all pages. Process context
  *
  * If there are PAVO_WORKER_PAGES already, the page is not polled and its flag stays set.
  *
  * Context: process.
  */
 void pavo_worker_add(struct pavo_worker *worker, struct pavo_worker_page *page,
-		     u32 *flags);
+		     u32 *flags,
+		     bool (*poll)(struct pavo_dev *dev,
+				  struct pavo_worker *worker));
+
+/** pavo_worker_poll - poll the pages, as pavo_worker_add()'s @poll. Process context. */
+static inline bool pavo_worker_poll(struct pavo_dev *dev,
+				    struct pavo_worker *worker)
+{
+	/* Under the lock or not: it is set before a page is in the list, and never changes. */
+	bool (*poll)(struct pavo_dev * dev, struct pavo_worker * worker) =
+		READ_ONCE(worker->poll_pages);
+
+	return poll && poll(dev, worker);
+}
 
 /**
  * pavo_worker_remove - remove a page from those that the worker polls, and set its flag.
