@@ -2,7 +2,7 @@
 /*
  * rx_copy.c - the one copy of the receive path: from the fragments of a packet to pages.
  *
- * Called by the sides of queue pairs, by windows and by jobs, page by page. A cursor remembers the
+ * Called by the sides of queue pairs, and by a part of the module, page by page. A cursor remembers the
  * fragment of the next byte, so the fragments of a super-packet are walked once.
  */
 #include <linux/highmem.h>
