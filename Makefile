@@ -81,6 +81,8 @@ help:
 	@echo 'make test       all tests; ONLY=group for one, KERNEL=version for another kernel,'
 	@echo '                CHANGED=REVISION for the tests that a change since then can affect'
 	@echo 'make test-full  also on the sanitizer kernel and on 6.12, and the planted bugs'
+	@echo 'make test-parts  groups on modules without windows and jobs, direct windows, both;'
+	@echo '                ONLY=group for one'
 	@echo 'make soak GROUP=group TIMES=20 LOAD=4  one group again and again on a busy machine'
 	@echo 'make test-pyverbs RDMA_CORE_SRC=DIR  rdma-core'\''s own tests, pavo and rdma_rxe'
 	@echo 'make bench      pavo and rdma_rxe side by side; MODE=native at native speed, with siw'
@@ -216,6 +218,14 @@ test-full: full-deps
 	@$(MAKE) --no-print-directory -s plan-modules CHOICE='$(CHOICE)'
 	selftests/run-full
 
+# Groups of verbs, which pass without the parts, and two that are skipped without windows.
+PARTS_GROUPS = $(or $(ONLY),verbs,wire,kverbs,window,translate)
+test-parts: export PAVO_KERNEL = native
+test-parts: KERNEL = native
+test-parts: kernel test-deps
+	$(call build,$(patsubst %,tests-%,$(subst $(comma), ,$(PARTS_GROUPS))))
+	@selftests/run-parts '$(PARTS_GROUPS)'
+
 need-group:
 	@[ -n '$(GROUP)' ] || { echo 'make soak GROUP=group, please' >&2; exit 1; }
 
@@ -260,5 +270,5 @@ bench-direct: bench-deps kernel modules
 
 .PHONY: help all modules links need-headers userspace install clean deps format \
 	kernel build-deps test-deps demo-deps bench-deps lint-deps format-deps pyverbs-deps \
-	full-deps lint plan-modules test test-full need-group soak test-pyverbs demo \
+	full-deps lint plan-modules test test-full test-parts need-group soak test-pyverbs demo \
 	bench profile bench-windows bench-keys bench-scale bench-direct

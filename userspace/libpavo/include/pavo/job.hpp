@@ -65,13 +65,15 @@ public:
 	 * @limit: bytes that may be mapped at a time; 0: no limit but the tables'
 	 *
 	 * Fails with EEXIST: there is that job; ENOSPC: all job slots are taken; EDQUOT:
-	 * this user has as many as one may.
+	 * this user has as many as one may; EOPNOTSUPP: the module was built without jobs
+	 * and windows.
 	 */
 	static Result<Job> reserve(const Device &device, uint32_t id,
 				   uint64_t key, uint64_t limit = 0) noexcept;
 	/**
 	 * Joins a job that was reserved. Fails with ENOENT: there is no such job on this
-	 * machine; EACCES: the key is wrong, or it is another user's.
+	 * machine; EACCES: the key is wrong, or it is another user's; EOPNOTSUPP: as
+	 * reserve().
 	 */
 	static Result<Job> join(const Device &device, uint32_t id,
 				uint64_t key) noexcept;
