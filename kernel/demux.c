@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * demux.c - delivers a received packet to its multicast group or side of a queue pair, or to the part
- * of the module that receives packets for windows.
+ * demux.c - delivers a received packet to its multicast group or side of a queue pair, or to the
+ * part of the module that receives packets for windows.
  *
  * Called by the network stack through the sockets of net/, which have checked the packet.
  */

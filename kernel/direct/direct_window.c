@@ -2,8 +2,9 @@
 /*
  * direct_window.c - opens and closes direct windows: memory, key, and the adapter's list.
  *
- * Called by direct_methods.c in process context. All memory is charged to the memory cgroup of the process
- * that opens the window, and the buffers to its RLIMIT_MEMLOCK. A window counts as a memory region.
+ * Called by direct_methods.c in process context. All memory is charged to the memory cgroup of the
+ * process that opens the window, and the buffers to its RLIMIT_MEMLOCK. A window counts as a memory
+ * region.
  */
 #include <linux/log2.h>
 #include <linux/overflow.h>

@@ -2,8 +2,8 @@
 /*
  * rx_copy.c - the one copy of the receive path: from the fragments of a packet to pages.
  *
- * Called by the sides of queue pairs, and by a part of the module, page by page. A cursor remembers the
- * fragment of the next byte, so the fragments of a super-packet are walked once.
+ * Called by the sides of queue pairs, and by parts of the module, page by page. A cursor remembers
+ * the fragment of the next byte, so the fragments of a super-packet are walked once.
  */
 #include <linux/highmem.h>
 #include <linux/skbuff.h>

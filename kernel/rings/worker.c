@@ -3,8 +3,8 @@
  * worker.c - the state of a doorbell worker, and the flags by which the process reads it; see
  * worker.h.
  *
- * Called by verbs/ for ucontexts and their workers, and by parts of the module for pages of theirs. The process
- * may write to the flags, too: the module reads none of them.
+ * Called by verbs/ for ucontexts and their workers, and by parts of the module for pages of theirs.
+ * The process may write to the flags, too: the module reads none of them.
  */
 #include <linux/rculist.h>
 #include <linux/sched.h>
@@ -65,9 +65,7 @@ void pavo_worker_call(struct pavo_worker *worker)
 }
 
 void pavo_worker_add(struct pavo_worker *worker, struct pavo_worker_page *page,
-		     u32 *flags,
-		     bool (*poll)(struct pavo_dev *dev,
-				  struct pavo_worker *worker))
+		     u32 *flags, pavo_worker_poller *poll)
 {
 	INIT_LIST_HEAD(&page->list);
 	page->flags = flags;

@@ -28,6 +28,10 @@ enum pavo_worker_state {
 	PAVO_WORKER_ASLEEP, /* a kick wakes it */
 };
 
+/* Polls all pages of a worker. Return: true: a process had written to one. Context: process. */
+typedef bool pavo_worker_poller(struct pavo_dev *dev,
+				struct pavo_worker *worker);
+
 /**
  * struct pavo_worker - state of the doorbell worker of a ucontext, which may have none.
  * @lock:  protects @state with the flags of all pages, @pages and @count
@@ -49,7 +53,7 @@ struct pavo_worker {
 	u32 flag;
 	struct list_head pages;
 	u32 count;
-	bool (*poll_pages)(struct pavo_dev *dev, struct pavo_worker *worker);
+	pavo_worker_poller *poll_pages;
 	wait_queue_head_t wait;
 	struct list_head list;
 };
@@ -108,25 +112,21 @@ static inline void pavo_worker_wake(struct pavo_worker *worker)
  * @worker: of the ucontext
  * @page:   zeroed
  * @flags:  word of the page
- * @poll:   polls all pages of a worker. Return: true: a process had written to one. The same
- *          function for all pages. Process context
+ * @poll:   for this page and all others of the worker
  *
  * If there are PAVO_WORKER_PAGES already, the page is not polled and its flag stays set.
  *
  * Context: process.
  */
 void pavo_worker_add(struct pavo_worker *worker, struct pavo_worker_page *page,
-		     u32 *flags,
-		     bool (*poll)(struct pavo_dev *dev,
-				  struct pavo_worker *worker));
+		     u32 *flags, pavo_worker_poller *poll);
 
-/** pavo_worker_poll - poll the pages, as pavo_worker_add()'s @poll. Process context. */
+/** pavo_worker_poll - poll the pages, if there are any. */
 static inline bool pavo_worker_poll(struct pavo_dev *dev,
 				    struct pavo_worker *worker)
 {
-	/* Under the lock or not: it is set before a page is in the list, and never changes. */
-	bool (*poll)(struct pavo_dev * dev, struct pavo_worker * worker) =
-		READ_ONCE(worker->poll_pages);
+	/* It is set before a page is in the list, and does not change after that. */
+	pavo_worker_poller *poll = READ_ONCE(worker->poll_pages);
 
 	return poll && poll(dev, worker);
 }
