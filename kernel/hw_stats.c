@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * hw_stats.c - reports the counters of an adapter as statistics of its port and device.
+ * hw_stats.c - reports the counters of an adapter as statistics of its port and of its device.
  *
- * Called by rdma core (`rdma statistic`, sysfs hw_counters); reads the per-CPU counters that all
- * folders write. rdma core adds those of verbs/counter.c.
+ * Called by rdma core (`rdma statistic`, sysfs hw_counters); reads the per-CPU counters of
+ * stats.h. rdma core adds those of verbs/counter.c to the port's.
  */
 #include "adapter.h"
 

@@ -48,7 +48,7 @@ struct pavo_claim {
  * @drained: check whether the owner has taken all bytes of a read. Return: as @load_begin
  * @release: release what a work request that completes or is flushed has claimed at va
  * @copied:  count bytes that were copied into a packet, and not attached, in the counters of the
- *           queue pair
+ *           adapter
  */
 struct pavo_claim_ops {
 	const char *kind;

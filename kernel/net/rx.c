@@ -254,7 +254,7 @@ bool pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb, bool loopback)
 		goto drop;
 	}
 	if (unlikely(!is_genuine(rx, loopback))) {
-		pavo_stats_add(rx->port->stats, rx_drop_icrc, 1);
+		pavo_stats_add(rx->port->stats, rx_icrc_encapsulated, 1);
 		goto drop;
 	}
 	if (unlikely(rx->meta.flags & PAVO_META_MERGED))

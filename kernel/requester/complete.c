@@ -7,6 +7,18 @@
  */
 #include "requester_private.h"
 
+/* Count a send WQE that completes in error. */
+static void count_send_error(struct pavo_qp *qp, enum pavo_status status)
+{
+	pavo_count(qp, req_cqe_error);
+	if (status == PAVO_ST_FLUSHED)
+		pavo_count(qp, req_cqe_flush_error);
+	else if (status == PAVO_ST_PEER_ACCESS)
+		pavo_count(qp, req_remote_access_errors);
+	else if (status == PAVO_ST_PEER_INVALID)
+		pavo_count(qp, req_remote_invalid_request);
+}
+
 /*
  * Complete the oldest WQE. Here @status becomes the status of a completion.
  * @of_key: @status is of the key that the WQE was to change
@@ -28,6 +40,8 @@ static void complete_wqe(struct pavo_qp *qp, enum pavo_status status,
 
 	if (unlikely(wqe->flags & PAVO_SWQE_CLAIMS))
 		pavo_sgl_release(qp, wqe);
+	if (unlikely(status))
+		count_send_error(qp, status);
 	if (status || wqe->flags & PAVO_WQE_SIGNALED)
 		pavo_cq_push(qp->send_cq, &cqe, false);
 	/* Frees the slot for kernel consumers; pairs with the acquire in post_send_wr(). */

@@ -22,7 +22,7 @@ static void push_doorbell(struct pavo_qp *qp, u64 db)
 
 	spin_lock_bh(&req->db_lock);
 	if (req->db_head - READ_ONCE(req->db_tail) >= req->count) {
-		pavo_count(qp, db_overflow);
+		pavo_count(qp->dev, db_overflow);
 	} else {
 		req->doorbells[req->db_head & (req->count - 1)] = db;
 		/* Pairs with the acquire in next_link(). */

@@ -52,7 +52,7 @@ static void go_back(struct pavo_qp *qp)
 		return;
 	}
 	if (pavo_timer_retry(&req->timer, ktime_get_ns())) {
-		pavo_count(qp, retry_exceeded);
+		pavo_count(qp, req_transport_retries_exceeded);
 		pavo_complete_fatal(qp, req->upsn, PAVO_ST_RETRY);
 		return;
 	}
@@ -89,7 +89,7 @@ static enum pavo_ack_verdict acknowledge_psn(struct pavo_qp *qp, u32 rpsn)
 		release_until(qp, until);
 		break;
 	case PAVO_ACK_READ_LOST:
-		pavo_count(qp, rx_implied_nak);
+		pavo_count(qp, implied_nak_seq_err);
 		release_until(qp, until);
 		go_back(qp);
 		break;
@@ -103,12 +103,12 @@ static void take_rnr_nak(struct pavo_qp *qp, u8 code)
 {
 	struct pavo_requester *req = &qp->req;
 
-	pavo_count(qp, rx_rnr_naks);
+	pavo_count(qp, rnr_nak_retry_err);
 	/* The peer may have sent an RNR NAK for more than one packet: wait once. */
 	if (req->timer.rnr)
 		return;
 	if (pavo_timer_rnr(&req->timer, ktime_get_ns(), pavo_rnr_ns(code))) {
-		pavo_count(qp, rnr_retry_exceeded);
+		pavo_count(qp, req_rnr_retries_exceeded);
 		pavo_complete_fatal(qp, req->upsn, PAVO_ST_RNR_RETRY);
 		return;
 	}
@@ -184,6 +184,8 @@ static void handle_ack(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 	case PAVO_AETH_NAK:
 		if (pkt->syndrome <= PAVO_NAK_REM_OP) {
 			pavo_count(qp, rx_naks);
+			if (pkt->syndrome == PAVO_NAK_PSN_SEQ)
+				pavo_count(qp, packet_seq_err);
 			handle_nak(qp, pkt);
 			break;
 		}
@@ -316,7 +318,7 @@ static enum pavo_status handle_response(struct pavo_qp *qp, struct pavo_rx *rx)
 		release_until(qp, until);
 		return take_response(qp, rx);
 	case PAVO_ACK_READ_LOST:
-		pavo_count(qp, rx_implied_nak);
+		pavo_count(qp, implied_nak_seq_err);
 		release_until(qp, until);
 		go_back(qp);
 		break;
@@ -372,7 +374,7 @@ void pavo_requester_timeout(struct pavo_qp *qp)
 		pavo_pair_sent_plain(qp);
 		return;
 	}
-	pavo_count(qp, loss_timer_expired);
+	pavo_count(qp, local_ack_timeout_err);
 	pavo_gso_backoff_lost(&req->side.backoff, pavo_same_host(qp));
 	req->went_back = false;
 	go_back(qp);

@@ -207,7 +207,7 @@ static enum pavo_status copy_sges(struct pavo_qp *qp,
 		if (status)
 			return status;
 		if (unlikely(is_claimed(region)))
-			region->claims->copied(&qp->stats, n);
+			region->claims->copied(&qp->dev->stats, n);
 		pavo_region_read(region, va, to, n);
 		pos->off += n;
 	}

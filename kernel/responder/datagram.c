@@ -109,7 +109,7 @@ enum pavo_status pavo_datagram(struct pavo_qp *qp, struct pavo_rx *rx)
 	} else if (pkt->payload > PAVO_MAX_DATAGRAM) {
 		pavo_count(qp, rx_drop_too_long);
 	} else if (pavo_rq_take(qp)) {
-		pavo_count(qp, rx_drop_no_recv_wqe);
+		pavo_count(qp, out_of_buffer);
 	} else {
 		return deliver_datagram(qp, rx);
 	}

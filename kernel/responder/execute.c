@@ -43,6 +43,23 @@ static void renew_nak(struct pavo_responder *resp)
 	}
 }
 
+/* Count a request by its operation: once for each message, duplicates not included. */
+static void count_request(struct pavo_qp *qp, u8 kind)
+{
+	switch (kind) {
+	case PAVO_KIND_WRITE:
+	case PAVO_KIND_ATOMIC_WRITE:
+		pavo_count_bh(qp, rx_write_requests);
+		break;
+	case PAVO_KIND_READ:
+		pavo_count_bh(qp, rx_read_requests);
+		break;
+	case PAVO_KIND_ATOMIC:
+		pavo_count_bh(qp, rx_atomic_requests);
+		break;
+	}
+}
+
 /* Move the expected PSN behind executed requests, and count a completed message. */
 static void advance_epsn(struct pavo_qp *qp, const struct pavo_pkt *pkt,
 			 u32 npkts)
@@ -52,8 +69,10 @@ static void advance_epsn(struct pavo_qp *qp, const struct pavo_pkt *pkt,
 	resp->epsn = pavo_psn_add(resp->epsn, npkts);
 	if (nak_is_due(resp))
 		renew_nak(resp);
-	if (pkt->info->flags & PAVO_OPF_LAST)
+	if (pkt->info->flags & PAVO_OPF_LAST) {
 		resp->msn = (resp->msn + 1) & PAVO_PSN_MASK;
+		count_request(qp, pkt->info->kind);
+	}
 }
 
 /* pavo_request_done - note that the packet was executed, and acknowledge it if it has AckReq. */
@@ -106,6 +125,7 @@ static void send_rnr_nak(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 	if (!nak_is_due(&qp->resp))
 		qp->resp.dropped = pkt->psn;
 	pavo_count(qp, tx_rnr_naks);
+	pavo_count(qp, out_of_buffer);
 	pavo_respond_ack(qp, pkt->psn,
 			 PAVO_AETH_RNR | READ_ONCE(qp->attr.min_rnr_timer));
 	/* Packets behind it in flight must not be reported as a gap. */
@@ -128,7 +148,7 @@ static void refuse_request(struct pavo_qp *qp, const struct pavo_pkt *pkt,
 	if (nak == PAVO_NAK_INV_REQ) {
 		pavo_count(qp, rx_nak_sent_invalid_request);
 	} else if (nak == PAVO_NAK_REM_ACCESS) {
-		pavo_count(qp, rx_nak_sent_remote_access);
+		pavo_count(qp, resp_remote_access_errors);
 		event = IB_EVENT_QP_ACCESS_ERR;
 	} else {
 		pavo_count(qp, rx_nak_sent_remote_operational);
@@ -149,7 +169,7 @@ static void report_gap(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 			resp->dropped = end;
 		return;
 	}
-	pavo_count(qp, rx_out_of_sequence);
+	pavo_count(qp, out_of_sequence);
 	resp->nak_sent = true;
 	resp->dropped = end;
 	pavo_respond_ack(qp, resp->epsn, PAVO_NAK_PSN_SEQ);
@@ -219,7 +239,7 @@ static void answer_duplicate(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
 	struct pavo_resource *res;
 
-	pavo_count(qp, rx_duplicate_requests);
+	pavo_count(qp, duplicate_request);
 	pavo_gso_backoff_lost(&qp->resp.side.backoff, pavo_same_host(qp));
 	switch (pkt->info->kind) {
 	case PAVO_KIND_READ:

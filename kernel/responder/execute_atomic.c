@@ -54,7 +54,7 @@ static enum pavo_status word_status(struct pavo_qp *qp, int err)
 	case -EINVAL:
 		return PAVO_ST_INVALID;
 	case -EOPNOTSUPP:
-		pavo_count(qp, device_atomics);
+		pavo_count(qp->dev, device_atomics);
 		return PAVO_ST_ACCESS;
 	default:
 		return PAVO_ST_FAILED;

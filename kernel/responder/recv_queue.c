@@ -156,6 +156,16 @@ void pavo_rq_complete(struct pavo_qp *qp, struct pavo_cqe *cqe, bool solicited)
 	pavo_cq_raise(resp->rq->cq);
 }
 
+/* Count a receive that completes in error. */
+static void count_recv_error(struct pavo_qp *qp, u8 wc)
+{
+	pavo_count(qp, resp_cqe_error);
+	if (wc == IB_WC_WR_FLUSH_ERR)
+		pavo_count(qp, resp_cqe_flush_error);
+	else if (wc == IB_WC_LOC_LEN_ERR)
+		pavo_count(qp, resp_local_length_error);
+}
+
 static void fail_wqe(struct pavo_qp *qp, u8 wc, u8 vendor)
 {
 	struct pavo_cqe cqe = {
@@ -164,8 +174,10 @@ static void fail_wqe(struct pavo_qp *qp, u8 wc, u8 vendor)
 		.opcode = PAVO_WQE_SEND,
 	};
 
-	if (qp->resp.wqe->active)
-		pavo_rq_complete(qp, &cqe, true);
+	if (!qp->resp.wqe->active)
+		return;
+	count_recv_error(qp, wc);
+	pavo_rq_complete(qp, &cqe, true);
 }
 
 /*

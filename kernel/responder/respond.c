@@ -433,7 +433,7 @@ static enum pavo_status send_next_response(struct pavo_qp *qp)
 		res->left = 0;
 	} else if (unlikely(status)) {
 		/* The key ended during the read: a remote access error. */
-		pavo_count(qp, rx_nak_sent_remote_access);
+		pavo_count(qp, resp_remote_access_errors);
 		resp->send_head = resp->send_tail;
 		pavo_respond_fatal(qp, res->psn, pavo_status_codes(status)->nak,
 				   IB_EVENT_QP_ACCESS_ERR);

@@ -172,7 +172,7 @@ static void notify_established(struct pavo_qp *qp)
  */
 static void drop_attached(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
-	pavo_count(qp, rx_drop_icrc);
+	pavo_count(qp, rx_icrc_encapsulated);
 	if (qp->resp.side.stage != PAVO_STAGE_BEGIN)
 		pavo_respond_fatal(qp, pkt->psn, PAVO_NAK_REM_OP,
 				   IB_EVENT_QP_FATAL);

@@ -29,7 +29,7 @@ static void refuse_message(struct pavo_qp *qp, enum pavo_status status)
 		return;
 	}
 	if (status == PAVO_ST_NOT_READY)
-		pavo_count(qp, rx_drop_no_recv_wqe);
+		pavo_count(qp, out_of_buffer);
 	else if (status == PAVO_ST_RQ_LENGTH)
 		pavo_count(qp, rx_drop_recv_length);
 	else if (status == PAVO_ST_INVALID)
@@ -48,7 +48,7 @@ static void check_sequence(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 	if (unlikely(pavo_psn_far(pavo_psn_diff(pkt->psn, resp->epsn))))
 		resp->far_psns++;
 	if (gap)
-		pavo_count(qp, rx_out_of_sequence);
+		pavo_count(qp, out_of_sequence);
 	else if (resp->message && pkt->info->flags & PAVO_OPF_FIRST)
 		pavo_count(qp, rx_drop_invalid_request);
 	else

@@ -100,8 +100,9 @@ static int dealloc_counter(struct rdma_counter *counter)
 	int cpu, i;
 
 	synchronize_rcu();
-	for (i = 0; i < PAVO_CNT_COUNT; i++) {
-		u64 more = i < PAVO_CNT_OF_PORT ? -counter->stats->value[i] : 0;
+	/* No QP counts in those of the device. */
+	for (i = 0; i < PAVO_CNT_OF_PORT; i++) {
+		u64 more = -counter->stats->value[i];
 
 		for_each_possible_cpu(cpu) {
 			one = &per_cpu_ptr(own->pcpu, cpu)->counter[i];

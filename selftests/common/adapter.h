@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <map>
+#include <vector>
 
 #include "errors.h"
 #include "files.h"
@@ -26,9 +27,11 @@ inline std::string port_folder(const std::string &adapter)
 
 /* ----------------------------------------------------------------- counters */
 
-inline std::string counter_folder(const std::string &adapter)
+/* The folders of counters: of the port, and of the device, which not every driver has. */
+inline std::vector<std::string> counter_folders(const std::string &adapter)
 {
-	return port_folder(adapter) + "hw_counters/";
+	return {port_folder(adapter) + "hw_counters/",
+		adapter_folder(adapter) + "hw_counters/"};
 }
 
 /*
@@ -37,12 +40,12 @@ inline std::string counter_folder(const std::string &adapter)
  */
 inline uint64_t counter(const std::string &adapter, const std::string &name)
 {
-	/* Those of rooms with few users are the device's. */
-	return read_word<uint64_t>(
-		(name.starts_with("direct_") || name.starts_with("device_") ?
-			 adapter_folder(adapter) + "hw_counters/" :
-			 counter_folder(adapter)) +
-		name);
+	const auto folders = counter_folders(adapter);
+
+	for (const std::string &folder : folders)
+		if (std::filesystem::exists(folder + name))
+			return read_word<uint64_t>(folder + name);
+	return read_word<uint64_t>(folders.front() + name);
 }
 
 /* All of them by name, as old as those of counter(). */
@@ -50,12 +53,17 @@ inline std::map<std::string, uint64_t> counters(const std::string &adapter)
 {
 	std::map<std::string, uint64_t> values;
 
-	for (const auto &file :
-	     std::filesystem::directory_iterator(counter_folder(adapter))) {
-		const std::string name = file.path().filename();
+	for (const std::string &folder : counter_folders(adapter)) {
+		if (!std::filesystem::exists(folder))
+			continue;
+		for (const auto &file :
+		     std::filesystem::directory_iterator(folder)) {
+			const std::string name = file.path().filename();
 
-		if (name != "lifespan")
-			values[name] = counter(adapter, name);
+			if (name != "lifespan")
+				values[name] =
+					read_word<uint64_t>(folder + name);
+		}
 	}
 	return values;
 }

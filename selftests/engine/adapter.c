@@ -74,7 +74,7 @@ bool engine_counter(const char *name, __u64 *value)
 {
 	static const char *const names[] = {
 #define NAME(counter) #counter,
-		PAVO_COUNTERS(NAME)
+		PAVO_COUNTERS(NAME) PAVO_DEVICE_COUNTERS(NAME)
 #undef NAME
 	};
 	unsigned int i;

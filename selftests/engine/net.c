@@ -501,7 +501,7 @@ bool pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb, bool loopback)
 		return true;
 	count_bad(rx->port->stats, status);
 	if (status == PAVO_PARSE_OK)
-		pavo_stats_add(rx->port->stats, rx_drop_icrc, 1);
+		pavo_stats_add(rx->port->stats, rx_icrc_encapsulated, 1);
 	kfree_skb(skb);
 	return false;
 }

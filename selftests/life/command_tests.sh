@@ -43,7 +43,7 @@ status_tells()
 	value "$json" 0 queue_pairs 0 details sq_completed && [ "$value" -ge 0 ]
 	value "$json" 0 counters tx_packets && sent=$value
 	[ "$sent" -gt 0 ]
-	read -r value </sys/class/infiniband/la/ports/1/hw_counters/tx_packets
+	counter_of la tx_packets
 	[ "$sent" -le "$value" ]
 	json=$("$pavo" status --json)
 	value "$json" 1 name && [ "$value" = lb ]
@@ -63,8 +63,8 @@ status_advises()
 	smoke --only rnr.late_send
 	json=$("$pavo" status --json)
 	value "$json"
-	[[ $value == *rx_rnr_naks*"posts receives too late"* ]]
-	[[ $("$pavo" status) == *"worth knowing"*rx_rnr_naks*"too late"* ]]
+	[[ $value == *rnr_nak_retry_err*"posts receives too late"* ]]
+	[[ $("$pavo" status) == *"worth knowing"*rnr_nak_retry_err*"too late"* ]]
 }
 
 top_counts()

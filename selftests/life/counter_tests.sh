@@ -7,12 +7,6 @@
 # mean.
 # shellcheck disable=SC2154,SC2317  # set and called elsewhere
 
-# port_counter DEVICE NAME: of the adapter with all its queue pairs, in $value
-port_counter()
-{
-	read -r value <"/sys/class/infiniband/$1/ports/1/hw_counters/$2"
-}
-
 # The output of `rdma statistic` for la, in $counters by name
 shown()
 {
@@ -62,6 +56,26 @@ all_are_shown()
 	((counters[rx_packets] > 100))
 }
 
+# Read the port's counters as exporters do: each file is a number, and names that they know move.
+tools_find_them()
+{
+	add_pair
+	smoke
+	soon counted lb rx_write_requests
+	python3 - "$here/../lint" /sys/class/infiniband/lb/ports/1/hw_counters <<'END'
+import os, sys
+sys.dont_write_bytecode = True
+sys.path.insert(0, sys.argv[1])
+import counters
+values = {name: int(open(f"{sys.argv[2]}/{name}").read()) for name in os.listdir(sys.argv[2])}
+known = [name for name in counters.KNOWN_TO_TOOLS if name in values]
+print(len(known), {name: values[name] for name in known})
+assert len(known) >= 21
+assert values["rx_write_requests"] and values["rx_read_requests"] and values["rx_atomic_requests"]
+assert not values["rx_icrc_encapsulated"] and not values["req_transport_retries_exceeded"]
+END
+}
+
 # The number of la's queue pair that is connected, in $value.
 connected_qp()
 {
@@ -97,15 +111,15 @@ counted_by_hand()
 	bound 0 tx_packets && before=$value
 	[ "$before" -gt 0 ]
 	bound 0 rx_packets && [ "$value" -gt 0 ]
-	bound 0 rx_drop_icrc && [ "$value" = 0 ]
+	bound 0 rx_icrc_encapsulated && [ "$value" = 0 ]
 	goes_on
 	bound 0 tx_packets && [ "$value" -gt "$before" ]
 	refused rdma statistic qp bind link la/1 lqpn "$qp"
 	refused rdma statistic qp bind link la/1 lqpn 16777214
-	port_counter la tx_packets && before=$value
+	counter_of la tx_packets && before=$value
 	rdma statistic qp unbind link la/1 cntn "$number" lqpn "$qp"
 	none_bound
-	port_counter la tx_packets && [ "$value" -ge "$before" ]
+	counter_of la tx_packets && [ "$value" -ge "$before" ]
 	goes_on
 	stop_traffic
 }
@@ -114,12 +128,12 @@ counted_by_hand()
 all_arrived()
 {
 	local value tx_a tx_b
-	port_counter la tx_packets && tx_a=$value
-	port_counter lb tx_packets && tx_b=$value
+	counter_of la tx_packets && tx_a=$value
+	counter_of lb tx_packets && tx_b=$value
 	((tx_a > sent_a + 100)) &&
-		port_counter lb rx_packets &&
+		counter_of lb rx_packets &&
 		((tx_a - sent_a == value - came_b)) &&
-		port_counter la rx_packets &&
+		counter_of la rx_packets &&
 		((tx_b - sent_b == value - came_a))
 }
 
@@ -129,10 +143,10 @@ counted_by_rule()
 	local value sent_a sent_b came_a came_b rule
 	add_pair
 	for rule in type pid type,pid; do
-		port_counter la tx_packets && sent_a=$value
-		port_counter la rx_packets && came_a=$value
-		port_counter lb tx_packets && sent_b=$value
-		port_counter lb rx_packets && came_b=$value
+		counter_of la tx_packets && sent_a=$value
+		counter_of la rx_packets && came_a=$value
+		counter_of lb tx_packets && sent_b=$value
+		counter_of lb rx_packets && came_b=$value
 		rdma statistic qp set link la/1 auto $rule on
 		start_traffic
 		goes_on
@@ -168,15 +182,15 @@ forbidden()
 	add_pair
 	start_traffic
 	goes_on
-	port_counter la tx_drop_filtered && [ "$value" = 0 ]
+	counter_of la tx_drop_filtered && [ "$value" = 0 ]
 	nft 'table inet pavo_test { chain out { type filter hook output priority 0;
 		oifname va udp dport 4791 drop; }; }'
 	soon counted la tx_drop_filtered
 	nft delete table inet pavo_test
-	port_counter la tx_drop_filtered && before=$value
+	counter_of la tx_drop_filtered && before=$value
 	goes_on
 	stop_traffic
-	port_counter la tx_drop_filtered && [ "$value" -ge "$before" ]
+	counter_of la tx_drop_filtered && [ "$value" -ge "$before" ]
 	! counted lb tx_drop_filtered
 }
 
@@ -184,6 +198,7 @@ counter_tests()
 {
 	[ "$type" = pavo ] || return 0
 	life "counters: rdma statistic shows what sysfs does" all_are_shown
+	life "counters: tools find the names that they know" tools_find_them
 	life "counters of a queue pair: by hand" counted_by_hand
 	life "counters of a queue pair: by rule" counted_by_rule
 	life "counters of a queue pair: until its adapter goes" counted_to_the_end

@@ -107,12 +107,6 @@ netlink_is_harmless()
 	stop_traffic
 }
 
-# port_counter_of DEVICE COUNTER: in $value
-value_of()
-{
-	read -r value <"/sys/class/infiniband/$1/ports/1/hw_counters/$2"
-}
-
 # say ADDRESS [PORT]: a datagram of this machine's user, which is no RDMA packet
 say()
 {
@@ -124,8 +118,8 @@ say()
 shorts_are()
 {
 	local value
-	value_of la rx_drop_short && [ "$value" = "$1" ] &&
-		value_of lb rx_drop_short && [ "$value" = "$2" ]
+	counter_of la rx_drop_short && [ "$value" = "$1" ] &&
+		counter_of lb rx_drop_short && [ "$value" = "$2" ]
 }
 
 sockets_are_kept_away()
@@ -136,7 +130,7 @@ sockets_are_kept_away()
 	for to in 10.9.0.2 fd09::2 10.9.0.1 fd09::1; do
 		refused say "$to"
 	done
-	value_of la tx_drop_user_socket && [ "$value" -ge 2 ]
+	counter_of la tx_drop_user_socket && [ "$value" -ge 2 ]
 	shorts_are 0 0
 	# Other ports are none of RDMA's.
 	say 10.9.0.2 4790
@@ -232,7 +226,7 @@ moved_vlan_is_anothers()
 	inside n1 rdma link add ld type pavo netdev dum1
 	soon inside n1 heard_from vb.7 10.97.0.1
 	shorts_are 1 0
-	value_of ld rx_drop_short && [ "$value" = 0 ]
+	counter_of ld rx_drop_short && [ "$value" = 0 ]
 	echo N >/sys/module/pavo/parameters/allow_user_packets
 	soon has_gid la v4 10.97.0.1
 	gid_is_useless la v4 10.97.0.1

@@ -128,7 +128,7 @@ stacked_is_anothers()
 	soon inside n1 arrive fd09::1 Udp6
 	echo N >$user_packets
 	shorts_are 0 0
-	value_of ld rx_drop_short && [ "$value" = 0 ]
+	counter_of ld rx_drop_short && [ "$value" = 0 ]
 	ip -n n1 addr add 10.98.0.1/24 dev "$top"
 	if [ "$1" = veth ]; then
 		no_gid la v4 10.98.0.1

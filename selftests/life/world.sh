@@ -231,7 +231,7 @@ goes_on()
 counted()
 {
 	local value
-	read -r value <"/sys/class/infiniband/$1/ports/1/hw_counters/$2"
+	counter_of "$1" "$2"
 	((value))
 }
 

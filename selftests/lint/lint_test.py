@@ -21,6 +21,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 import clean  # noqa: E402  (path set above)
+import counters  # noqa: E402
 import layers  # noqa: E402
 import module_build  # noqa: E402
 import names  # noqa: E402
@@ -519,6 +520,35 @@ def text_of_the_figure_stays_in_its_box():
         assert y < int(base) < y + high, text
 
 
+def counters_of(port, device):
+    """As kernel/stats.h lists them."""
+    return "#define PAVO_COUNTERS(X) \\\n" + "".join(f"\tX({n}) \\\n" for n in port) + \
+        "\n#define PAVO_DEVICE_COUNTERS(X) \\\n" + "".join(f"\tX({n}) \\\n" for n in device)
+
+
+def there_is_room_for_more_counters():
+    """20 more of average length fit into the message that shows those of the port"""
+    # 4 (nest) + 16 (string) + 12 (value) + 2 (alignment)
+    assert counters.entry_bytes("rx_packets") == 34
+    assert counters.message_bytes(["rx_packets", "tx_rnr_naks"]) == 104 + 34 + 34
+    most = (counters.MESSAGE - counters.HEAD) // 34 - 20
+    for n in most, most + 1:
+        found = counters.find_no_room([f"counter_{i:03}" for i in range(n)])
+        assert bool(found) == (n > most), (n, found)
+
+
+def counters_are_explained_where_they_are():
+    """in a section of the port or of the device; names that tools know are with the port"""
+    page = "## A\n| `a`, `b` | x |\n## D (device)\n| `d` | y |\n| `gone` | z |\n" + \
+        "".join(f"`{n}` " for n in counters.KNOWN_TO_TOOLS if n != "np_cnp_sent")
+    found = counters.find(counters_of(["a", "d", "c"], ["b", "out_of_buffer"]), page)
+    assert [line.split(": ", 1)[1] for line in found] == [
+        "c is not explained", "out_of_buffer is not explained", "there is no counter gone",
+        "d is in a section of the other kind", "b is in a section of the other kind",
+        "tools look for out_of_buffer with the port",
+        "tools read np_cnp_sent: say why there is no such counter"], found
+
+
 TESTS = [tests.give(Tree, test) for test in (
     a_fault_is_found_each_time, one_in_a_file_that_is_read_in, another_tool_looks_again,
     a_fresh_build_folder_knows_it_too, a_tool_that_fails_makes_nothing_clean,
@@ -532,6 +562,7 @@ TESTS = [tests.give(Tree, test) for test in (
     layers_include_what_is_below, private_headers_stay_in_their_folder,
     layers_call_what_is_below, the_table_of_layers_is_in_order,
     parts_are_used_by_their_list_alone,
+    there_is_room_for_more_counters, counters_are_explained_where_they_are,
     the_figure_has_a_box_for_each_layer, text_of_the_figure_stays_in_its_box]
 
 sys.exit(tests.run("lint", TESTS))

@@ -24,7 +24,7 @@ number=0 failed=0
 count()
 {
 	local value
-	read -r value <"/sys/class/infiniband/$1/ports/1/hw_counters/$2"
+	counter_of "$1" "$2"
 	echo "$value"
 }
 
@@ -144,7 +144,7 @@ path()
 	if [ "$kind" = lossy ]; then
 		[[ $(counted) != "$before" ]] || bad=1
 	else
-		judge "$kind" && none rx_drop_icrc rx_drop_short loss_timer_expired ||
+		judge "$kind" && none rx_icrc_encapsulated rx_drop_short local_ack_timeout_err ||
 			bad=1
 	fi
 	[ -z "${after:-}" ] || $after || bad=1

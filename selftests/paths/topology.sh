@@ -328,7 +328,7 @@ corrupting()
 # A bit that changed in a packet with an ICRC: found by that, or by the sums of IP and UDP.
 wrong_icrc()
 {
-	(($(count b0 rx_drop_icrc))) && return
+	(($(count b0 rx_icrc_encapsulated))) && return
 	echo "# no packet had va wrong ICRC"
 	return 1
 }

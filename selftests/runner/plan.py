@@ -108,7 +108,7 @@ TEST = {
     "vm-fresh": Row(kernels=HOST, once=True, asked=True, module=False,
                     inputs=("qemu-scripts/",)),
     "life": Row(kernels=NATIVE, calls=True,
-                inputs=GUEST_INPUTS + ("userspace/", "packaging/"),
+                inputs=GUEST_INPUTS + ("userspace/", "packaging/", "selftests/lint/counters.py"),
                 programs=("selftests/verbs/pavo-verbs", "selftests/verbs/pavo-traffic",
                           "selftests/verbs/pavo-stuck",
                           "selftests/verbs/pavo-direct",

@@ -117,7 +117,7 @@ PV_TEST_LOCAL("armed.crowd",
 	std::vector<Qp> qps;
 
 	env.expect_async();
-	Moved expired(env.a, "loss_timer_expired");
+	Moved expired(env.a, "local_ack_timeout_err");
 	while (qps.size() < many)
 		qps.push_back(lonely_qp(env, cq, srq, code));
 	{

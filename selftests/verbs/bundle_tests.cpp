@@ -137,7 +137,7 @@ PV_TEST("bundle.sends", "lists of short sends: in order, each to its receive")
 PV_TEST_LOCAL("bundle.empty", "lists of sends without a byte: none is lost")
 {
 	Link link = connect(env);
-	Moved lost(env.a, "loss_timer_expired");
+	Moved lost(env.a, "local_ack_timeout_err");
 
 	for (int round = 0; round < 8; round++) {
 		std::vector<SendWr> wrs;

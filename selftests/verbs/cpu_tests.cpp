@@ -161,7 +161,7 @@ PV_TEST_TICKS(
 	LinkSpec spec;
 	spec.min_rnr_timer = 1; /* 10 us */
 	Link link = connect(env, spec);
-	Moved naks(env.a, "rx_rnr_naks");
+	Moved naks(env.a, "rnr_nak_retry_err");
 
 	must_post(link.a, make_wr(Op::send, {}, 0));
 	/* It has slowed down by then. */

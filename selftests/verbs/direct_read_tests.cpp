@@ -403,7 +403,8 @@ PV_TEST_LOCAL("direct.read_loss",
 {
 	Reading r(env, {.mtu = 256, .timeout = 10});
 	Parameter by_packet("deferred_icrc", "N");
-	Moved again(env.a, "tx_retransmits"), implied(env.a, "rx_implied_nak");
+	Moved again(env.a, "tx_retransmits"),
+		implied(env.a, "implied_nak_seq_err");
 	Qdisc lossy(env.b, "netem limit 1000 loss 10%");
 
 	for (int round = 0; round < 20; round++) {
@@ -421,7 +422,7 @@ PV_TEST_LOCAL("direct.read_slow_device",
 	      "queue pair costs it nothing")
 {
 	Reading r(env, {.mtu = 256, .timeout = 8, .retry_count = 1});
-	Moved expired(env.a, "retry_exceeded");
+	Moved expired(env.a, "req_transport_retries_exceeded");
 
 	r.begin(7, 1024);
 	r.window.wait_valid(env, 7, {1, 0}, "first response");
@@ -429,7 +430,7 @@ PV_TEST_LOCAL("direct.read_slow_device",
 	none_sent(r.link.a, 300, "while nothing is drained");
 	r.window.take(env, 7, 0, 1024, r.seed);
 	r.expect(7, "read");
-	REQUIRE_EQ(expired.by(), 0u, "retry_exceeded");
+	REQUIRE_EQ(expired.by(), 0u, "req_transport_retries_exceeded");
 }
 
 PV_TEST_LOCAL("direct.there_and_back",

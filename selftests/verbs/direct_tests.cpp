@@ -347,7 +347,7 @@ PV_TEST_LOCAL("direct.loss",
 	DirectWriting w(env, {.mtu = 2048, .timeout = 10});
 	/* A queue would lose both packets of a train, or none. */
 	Parameter by_packet("deferred_icrc", "N");
-	Moved again(env.a, "tx_retransmits"), gaps(env.b, "rx_out_of_sequence");
+	Moved again(env.a, "tx_retransmits"), gaps(env.b, "out_of_sequence");
 	uint64_t seeds[32];
 
 	Qdisc lossy(env.a, "netem limit 1000 loss 10%");

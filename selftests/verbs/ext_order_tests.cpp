@@ -23,7 +23,7 @@ struct Scene {
 		  out(must_reg(where.a, {size})),
 		  in(must_reg(where.b, {size})), answer{must_reg(where.a, {8})},
 		  seen{must_reg(where.a, {8})}, word{must_reg(where.b, {8})},
-		  again(where.b, "rx_duplicate_requests")
+		  again(where.b, "duplicate_request")
 	{
 	}
 

@@ -249,7 +249,7 @@ PV_TEST_LOCAL(
 PV_TEST_LOCAL("ext.imm64_not_ready", "without a receive the sender tries again")
 {
 	ExtLink link = connect_ext(env, {.min_rnr_timer = 1});
-	Moved naks(env.a, "rx_rnr_naks");
+	Moved naks(env.a, "rnr_nak_retry_err");
 
 	start_ext(link, 1);
 	imm64(link, value);

@@ -88,7 +88,7 @@ PV_TEST_LOCAL("ext_xrc.not_ready",
 {
 	ExtLink link = connect_ext_xrc(env);
 	Srq other = must_srq(env, link.xrcd, link.b.recv_cq);
-	Moved naks(env.a, "rx_rnr_naks");
+	Moved naks(env.a, "rnr_nak_retry_err");
 
 	must_post_srq(env.b, other, {{20, {}}});
 	start_ext(link, 1);

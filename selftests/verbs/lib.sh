@@ -247,6 +247,14 @@ log_end()
 	tail -n 15 "$1" | cut -c 1-160
 }
 
+# counter_of DEVICE NAME: a counter of its port or of the device, in $value
+counter_of()
+{
+	local device=/sys/class/infiniband/$1
+	read -r value 2>/dev/null <"$device/ports/1/hw_counters/$2" ||
+		read -r value <"$device/hw_counters/$2"
+}
+
 # network_state: what this node counted and knows of its neighbours; zeros are left out.
 network_state()
 {

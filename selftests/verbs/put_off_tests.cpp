@@ -54,7 +54,7 @@ PV_TEST_LOCAL(
 	Place from = {must_reg(env.a, {64}), 0},
 	      to = {must_reg(env.b, {64}), 0};
 	Moved put_off(env.a, "loss_timer_put_off"),
-		expired(env.a, "loss_timer_expired");
+		expired(env.a, "local_ack_timeout_err");
 	SendWr wr = make_wr(Op::write, from, 64, to);
 	Qdisc never(env.a, "netem limit 1000 delay 200s");
 

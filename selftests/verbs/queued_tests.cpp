@@ -93,7 +93,7 @@ bool read_and_deregister(Env &env, const Wait &wait, bool copied)
 	memcpy(from.at(), local(env.b).memory(model.id), queued_size);
 	Qdisc delay(env.b, str("netem limit 1000 delay ", wait.ms, "ms"));
 	Moved sent(env.b, "tx_packets"), came(env.a, "rx_packets"),
-		dropped(env.a, "rx_drop_icrc");
+		dropped(env.a, "rx_icrc_encapsulated");
 	SendWr read = make_wr(Op::read, {in, 0}, queued_size, {from.view(), 0});
 	must_post(link.a, read);
 	while (sent.by() < packets)
@@ -150,7 +150,7 @@ bool read_many(Env &env, const Wait &wait)
 	REQUIRE(packets >= 4 * pages, "the reads are too short");
 	Qdisc delay(env.b, str("netem limit 10000 delay ", wait.ms, "ms"));
 	Moved sent(env.b, "tx_packets"), came(env.a, "rx_packets"),
-		dropped(env.a, "rx_drop_icrc");
+		dropped(env.a, "rx_icrc_encapsulated");
 	for (Read &read : reads)
 		must_post(read.link.a, read.wr);
 	while (sent.by() < packets)
@@ -183,7 +183,8 @@ bool write_and_take_back(Env &env, const Wait &wait, TakenBack how)
 	env.b.fill(in.id, 0, queued_size, background, 0);
 	Qdisc delay(env.a, str("netem limit 1000 delay ", wait.ms, "ms"));
 	const unsigned before = super_packets();
-	Moved came(env.b, "rx_packets"), withdrawn(env.b, "rx_drop_icrc");
+	Moved came(env.b, "rx_packets"),
+		withdrawn(env.b, "rx_icrc_encapsulated");
 	must_post(link.a, write);
 	REQUIRE(eventually(env, [&] { return super_packets() > before; }),
 		"no train");

@@ -548,7 +548,7 @@ void race(Env &env, ibv_qp_type type, EndedBy by, uint32_t rounds,
 	  const Shape &shape = {})
 {
 	Moved matches(env.b, "rkm_matches"), stalls(env.b, "rkm_stalls"),
-		changed(env.a, "rx_drop_icrc");
+		changed(env.a, "rx_icrc_encapsulated");
 	Races races(env, type, by, shape);
 
 	env.expect_async();

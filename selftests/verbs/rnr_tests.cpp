@@ -263,7 +263,7 @@ PV_TEST_LOCAL(
 	spec.min_rnr_timer = 1; /* 10 us */
 	Link link = connect(env, spec);
 	SendWr wr = make_wr(Op::send, {}, 0);
-	Moved naks(env.a, "rx_rnr_naks");
+	Moved naks(env.a, "rnr_nak_retry_err");
 
 	must_post(link.a, wr);
 	REQUIRE(eventually(env, [&] { return naks.by() > first; }),

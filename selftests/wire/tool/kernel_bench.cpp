@@ -18,25 +18,27 @@ namespace pw {
 /* Of a look at what the device does. */
 constexpr int64_t look = 100000;
 
-static std::string counter_folder(const std::string &device)
+/* Of the port, and of the device: a driver may have both. */
+static std::vector<std::string> counter_folders(const std::string &device)
 {
 	const std::string base = "/sys/class/infiniband/" + device;
+	std::vector<std::string> folders;
 
 	for (const std::string &folder :
 	     {base + "/ports/1/hw_counters", base + "/hw_counters"})
 		if (std::filesystem::is_directory(folder))
-			return folder;
-	return "";
+			folders.push_back(folder);
+	return folders;
 }
 
 KernelBench::KernelBench(const std::string &device,
 			 const std::string &interface)
-	: interface_(interface), counters_(counter_folder(device)),
+	: interface_(interface), counters_(counter_folders(device)),
 	  link_(interface)
 {
 	/* ms in which the kernel may show counters as they were: until the next tick */
-	if (!counters_.empty())
-		std::ofstream(counters_ + "/lifespan") << 0;
+	for (const std::string &folder : counters_)
+		std::ofstream(folder + "/lifespan") << 0;
 }
 
 void KernelBench::pass(int64_t until)
@@ -62,12 +64,12 @@ std::optional<Mac> KernelBench::device_mac(unsigned interface)
 
 std::optional<uint64_t> KernelBench::counter(const std::string &name)
 {
-	std::ifstream file(counters_ + "/" + name);
 	uint64_t value;
 
-	if (counters_.empty() || !(file >> value))
-		return std::nullopt;
-	return value;
+	for (const std::string &folder : counters_)
+		if (std::ifstream(folder + "/" + name) >> value)
+			return value;
+	return std::nullopt;
 }
 
 } // namespace pw

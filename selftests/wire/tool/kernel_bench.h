@@ -28,7 +28,8 @@ public:
 	std::optional<uint64_t> counter(const std::string &name) override;
 
 private:
-	std::string interface_, counters_;
+	std::string interface_;
+	std::vector<std::string> counters_;
 	Link link_;
 };
 

@@ -25,7 +25,7 @@ constexpr int settle_ms = 5000;
 /* Packets that came to the adapter's door are in one of these. */
 const std::vector<std::string> at_the_door = {
 	"rx_packets",	  "rx_drop_short",   "rx_drop_version",
-	"rx_drop_opcode", "rx_drop_surplus", "rx_drop_icrc"};
+	"rx_drop_opcode", "rx_drop_surplus", "rx_icrc_encapsulated"};
 
 double seconds_since(timespec begin)
 {

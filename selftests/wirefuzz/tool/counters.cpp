@@ -5,10 +5,14 @@
 #include "counters.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <stdexcept>
 
+#include <fcntl.h>
 #include <linux/netlink.h>
 #include <rdma/rdma_netlink.h>
 #include <sys/socket.h>
@@ -76,6 +80,7 @@ Counters::Counters(const std::string &device)
 	: socket_(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_RDMA)),
 	  device_(find_device(device))
 {
+	open_files(device);
 	read();
 	if (names_.empty())
 		throw std::runtime_error("no counters of " + device);
@@ -83,7 +88,42 @@ Counters::Counters(const std::string &device)
 
 Counters::~Counters()
 {
+	for (const File &file : files_)
+		close(file.fd);
 	close(socket_);
+}
+
+/* Of the device: netlink does not show them. */
+void Counters::open_files(const std::string &device)
+{
+	const std::string folder =
+		"/sys/class/infiniband/" + device + "/hw_counters";
+
+	if (!std::filesystem::is_directory(folder))
+		return;
+	/* The kernel shows none that it read earlier. */
+	std::ofstream(folder + "/lifespan") << 0;
+	for (const auto &entry : std::filesystem::directory_iterator(folder)) {
+		const std::string name = entry.path().filename();
+		const int fd = name == "lifespan" ? -1 :
+						    open(entry.path().c_str(),
+							 O_RDONLY | O_CLOEXEC);
+
+		if (fd >= 0)
+			files_.push_back({name, fd});
+	}
+}
+
+void Counters::read_files()
+{
+	for (const File &file : files_) {
+		char text[32] = {};
+
+		if (pread(file.fd, text, sizeof(text) - 1, 0) <= 0)
+			text[0] = 0;
+		names_.push_back(file.name);
+		values_.push_back(std::strtoull(text, nullptr, 10));
+	}
 }
 
 bool Counters::ask(Message &message, size_t length)
@@ -143,6 +183,14 @@ void Counters::take(const uint8_t *from, size_t length)
 
 const std::vector<uint64_t> &Counters::read()
 {
+	if (read_port())
+		read_files();
+	return values_;
+}
+
+/* False: memory lacks, and all stay as they were. */
+bool Counters::read_port()
+{
 	static uint8_t buffer[answer_most];
 	Message question;
 
@@ -152,11 +200,11 @@ const std::vector<uint64_t> &Counters::read()
 	question.device = {{8, RDMA_NLDEV_ATTR_DEV_INDEX}, device_};
 	question.port = {{8, RDMA_NLDEV_ATTR_PORT_INDEX}, first_port};
 	if (!ask(question, sizeof(question)))
-		return values_;
+		return false;
 	ssize_t length = recv(socket_, buffer, answer_most, MSG_DONTWAIT);
 	if (length < NLMSG_HDRLEN ||
 	    reinterpret_cast<nlmsghdr *>(buffer)->nlmsg_type == NLMSG_ERROR)
-		return values_;
+		return false;
 	names_.clear();
 	values_.clear();
 	each_attribute(
@@ -170,7 +218,7 @@ const std::vector<uint64_t> &Counters::read()
 					       take(entry.data, entry.length);
 				       });
 		});
-	return values_;
+	return true;
 }
 
 uint64_t Counters::sum(const std::vector<std::string> &names)

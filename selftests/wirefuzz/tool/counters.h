@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The adapter's counters, all by one question to the kernel.
+ * The adapter's counters: those of the port by one question to the kernel, those of the device
+ * from sysfs.
  *
- * Owns: the netlink socket. Used by: the campaign, to see what a dialogue reached.
+ * Owns: the netlink socket, and the open files of the device's counters. Used by: the campaign, to see what a dialogue reached.
  */
 #pragma once
 
@@ -30,9 +31,18 @@ private:
 	uint32_t find_device(const std::string &device);
 	bool ask(Message &message, size_t length);
 	void take(const uint8_t *from, size_t length);
+	void open_files(const std::string &device);
+	bool read_port();
+	void read_files();
+
+	struct File {
+		std::string name;
+		int fd;
+	};
 
 	int socket_;
 	uint32_t device_;
+	std::vector<File> files_;
 	std::vector<std::string> names_;
 	std::vector<uint64_t> values_;
 };

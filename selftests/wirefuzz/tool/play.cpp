@@ -17,10 +17,10 @@ namespace {
 
 constexpr uint64_t wait_most_us = 20000;
 /* The witness moves these, too. */
-constexpr std::string_view of_everyone[] = {"tx_packets", "tx_bytes",
-					    "rx_packets", "rx_bytes",
-					    "tx_acks",	  "rx_acks",
-					    "rkm_walk_ns"};
+constexpr std::string_view of_everyone[] = {"tx_packets",	 "tx_bytes",
+					    "rx_packets",	 "rx_bytes",
+					    "tx_acks",		 "rx_acks",
+					    "rx_write_requests", "rkm_walk_ns"};
 
 std::string states_name(ibv_qp_state state)
 {

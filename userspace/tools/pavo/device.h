@@ -37,7 +37,7 @@ struct Device {
 	std::vector<Gid> gids; /* RoCE v2 entries */
 };
 
-/** Name to value; the names are those of `rdma statistic`. */
+/** Name to value, of the port (as in `rdma statistic`) and of the device. */
 using Counters = std::map<std::string, uint64_t>;
 
 /** Names of all pavo adapters that this namespace can see, sorted. */

@@ -54,7 +54,7 @@ struct Rates {
 		double sum = 0;
 
 		for (const auto &[name, value] : per_second) {
-			if (name.find("_drop_") != name.npos)
+			if (is_drop(name))
 				sum += value;
 		}
 		return sum;

@@ -20,29 +20,53 @@ using enum Severity;
 
 /* Traffic, its cost, and traces of retransmissions: no value of these is trouble. */
 constexpr std::string_view NORMAL[] = {
-	"tx_packets",	     "tx_bytes",
-	"rx_packets",	     "rx_bytes",
-	"tx_acks",	     "rx_acks",
-	"tx_naks",	     "rx_naks",
-	"rnr_timer_expired", "rx_drop_old_response",
-	"rx_drop_tid",	     "rx_drop_rdma_again",
-	"rx_frames",	     "tx_frames",
-	"tx_rdma_packets",   "rx_rdma_packets",
-	"rdma_done",	     "rdma_repeats",
-	"window_events",     "window_no_worker",
-	"window_manager",    "odp_faults",
-	"odp_invalidations", "rkm_walks",
-	"rkm_requests",	     "rkm_qps",
-	"rkm_pd_fail",	     "rkm_keys",
-	"rkm_matches",	     "rkm_stalls",
-	"rkm_walk_ns",	     "direct_sent",
-	"direct_copied",     "device_pages",
+	"tx_packets",
+	"tx_bytes",
+	"rx_packets",
+	"rx_bytes",
+	"tx_acks",
+	"rx_acks",
+	"tx_naks",
+	"rx_naks",
+	"rx_write_requests",
+	"rx_read_requests",
+	"rx_atomic_requests",
+	"req_cqe_error",
+	"req_cqe_flush_error",
+	"resp_cqe_error",
+	"resp_cqe_flush_error",
+	"rnr_timer_expired",
+	"rx_drop_old_response",
+	"rx_drop_tid",
+	"rx_drop_rdma_again",
+	"rx_frames",
+	"tx_frames",
+	"tx_rdma_packets",
+	"rx_rdma_packets",
+	"rdma_done",
+	"rdma_repeats",
+	"window_events",
+	"window_no_worker",
+	"window_manager",
+	"odp_faults",
+	"odp_invalidations",
+	"rkm_walks",
+	"rkm_requests",
+	"rkm_qps",
+	"rkm_pd_fail",
+	"rkm_keys",
+	"rkm_matches",
+	"rkm_stalls",
+	"rkm_walk_ns",
+	"direct_sent",
+	"direct_copied",
+	"device_pages",
 };
 
 constexpr std::array ENTRIES = {
 	Entry{"tx_rnr_naks",
 	      {note, "an application here posts receives too late"}},
-	Entry{"rx_rnr_naks",
+	Entry{"rnr_nak_retry_err",
 	      {note, "an application at the other end posts receives "
 		     "too late"}},
 	Entry{"tx_retransmits",
@@ -70,7 +94,7 @@ constexpr std::array ENTRIES = {
 	      {trouble, "a process of this machine sends to UDP port 4791, "
 			"which belongs to RDMA: the kernel log names its "
 			"user (docs/security.md)"}},
-	Entry{"loss_timer_expired",
+	Entry{"local_ack_timeout_err",
 	      {note, "no response within the timeout: packets were lost, or "
 		     "the timeout of the queue pair is too short for this "
 		     "network"}},
@@ -78,20 +102,20 @@ constexpr std::array ENTRIES = {
 	      {note, "packets wait in queues of this machine for longer than "
 		     "the timeout of their queue pair: the interface is too"
 		     " slow for them (tc -s qdisc), or the timeout too short"}},
-	Entry{"retry_exceeded",
+	Entry{"req_transport_retries_exceeded",
 	      {trouble, "connections failed: the other end has ended"
 			" or is unreachable"}},
-	Entry{"rnr_retry_exceeded",
+	Entry{"req_rnr_retries_exceeded",
 	      {trouble, "connections failed because the receiver had posted "
 			"no receive in time: raise rnr_retry of the sender, or "
 			"post receives earlier"}},
-	Entry{"rx_duplicate_requests",
+	Entry{"duplicate_request",
 	      {note, "peers retransmitted requests that were done: responses "
 		     "were lost, or their timeout is too short"}},
-	Entry{"rx_out_of_sequence",
+	Entry{"out_of_sequence",
 	      {note, "requests were lost or reordered: compare the "
 		     "drops of both ends and of the switches"}},
-	Entry{"rx_implied_nak",
+	Entry{"implied_nak_seq_err",
 	      {note, "read responses were lost: compare the drops of "
 		     "both ends and of the switches"}},
 	Entry{"rx_drop_short",
@@ -111,7 +135,7 @@ constexpr std::array ENTRIES = {
 	Entry{"rx_drop_surplus",
 	      {trouble, "packets with data where none may be: the peer's "
 			"adapter is wrong, or a host forges packets"}},
-	Entry{"rx_drop_icrc",
+	Entry{"rx_icrc_encapsulated",
 	      {trouble, "packets arrive damaged: faulty hardware, or a device "
 			"on the way that rewrites them; or the sender "
 			"deregistered or changed the buffer while it was being "
@@ -155,9 +179,10 @@ constexpr std::array ENTRIES = {
 	Entry{"rx_drop_backlog",
 	      {note, "a queue pair receives packets faster than it can "
 		     "process them: RC retransmits them, others lose them"}},
-	Entry{"rx_drop_no_recv_wqe",
-	      {note, "datagrams or UC messages arrived for which no "
-		     "receive was posted: post more, or earlier"}},
+	Entry{"out_of_buffer",
+	      {note, "messages arrived for which no receive was posted: post "
+		     "more, or earlier (RC sends them again, others lose "
+		     "them)"}},
 	Entry{"rx_drop_recv_length",
 	      {trouble, "datagrams or UC messages are longer than the "
 			"receives posted for them: make those longer, "
@@ -207,7 +232,20 @@ constexpr std::array ENTRIES = {
 	      {trouble,
 	       "a peer sent a request that the queue pair does not allow "
 	       "(access flags, message longer than the receive)"}},
-	Entry{"rx_nak_sent_remote_access",
+	Entry{"packet_seq_err",
+	      {note, "peers reported lost requests of this machine: look at "
+		     "the drops of both ends and of the switches"}},
+	Entry{"req_remote_access_errors",
+	      {trouble, "an application here used a key, address or right of "
+			"a peer that it does not have"}},
+	Entry{"req_remote_invalid_request",
+	      {trouble, "an application here sent a request that the peer's "
+			"queue pair does not allow (access flags, message "
+			"longer than the receive)"}},
+	Entry{"resp_local_length_error",
+	      {trouble, "messages are longer than the receives posted for "
+			"them: make those longer"}},
+	Entry{"resp_remote_access_errors",
 	      {trouble, "a peer used a key, address or right it does not "
 			"have: its application is wrong"}},
 	Entry{"rx_nak_sent_remote_operational",
@@ -279,6 +317,12 @@ static_assert(all_advise(), "each entry has advice");
 
 } // namespace
 
+bool is_drop(std::string_view counter)
+{
+	return counter.find("_drop_") != counter.npos ||
+	       counter == "out_of_buffer" || counter == "rx_icrc_encapsulated";
+}
+
 Meaning meaning_of(std::string_view counter)
 {
 	auto entry =
@@ -291,8 +335,8 @@ Meaning meaning_of(std::string_view counter)
 	    std::end(NORMAL))
 		return {none, ""};
 	/* A counter of a module that is newer than this program. */
-	if (counter.find("_drop_") != counter.npos ||
-	    counter.starts_with("db_") || counter.ends_with("_errors"))
+	if (is_drop(counter) || counter.starts_with("db_") ||
+	    counter.ends_with("_errors"))
 		return {trouble, "unknown to this version: see "
 				 "docs/statistics.md of the module's version"};
 	return {none, ""};

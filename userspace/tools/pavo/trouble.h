@@ -21,7 +21,10 @@ struct Meaning {
 	std::string_view advice; /* empty only if severity is none */
 };
 
-/** Meaning of a counter of `rdma statistic`; trouble for drops that have no entry. */
+/** Meaning of a counter of the port or the device; trouble for drops that have no entry. */
 Meaning meaning_of(std::string_view counter);
+
+/** Does the counter count packets that were dropped? mlx5's names do not say so. */
+bool is_drop(std::string_view counter);
 
 } // namespace pavo
