@@ -37,6 +37,14 @@ KREL = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' \
 KOUT = $(BUILD)/kernel/$(KREL)
 V    ?= 0
 W    ?= 1
+# Parts of the module that a build can leave out, y or n: windows with their jobs, and
+# direct windows.
+WINDOWS ?= y
+DIRECT  ?= y
+OPTIONS := CONFIG_PAVO_WINDOWS=$(WINDOWS) CONFIG_PAVO_DIRECT=$(DIRECT)
+ifneq ($(filter-out y n,$(WINDOWS) $(DIRECT)),)
+$(error WINDOWS and DIRECT are y or n)
+endif
 # SPARSE=1 checks every file with sparse while it is compiled
 C    := $(if $(SPARSE),C=1 )
 
@@ -73,6 +81,8 @@ help:
 	@echo 'make test       all tests; ONLY=group for one, KERNEL=version for another kernel,'
 	@echo '                CHANGED=REVISION for the tests that a change since then can affect'
 	@echo 'make test-full  also on the sanitizer kernel and on 6.12, and the planted bugs'
+	@echo 'make test-parts  groups on modules without windows and jobs, direct windows, both;'
+	@echo '                ONLY=group for one'
 	@echo 'make soak GROUP=group TIMES=20 LOAD=4  one group again and again on a busy machine'
 	@echo 'make test-pyverbs RDMA_CORE_SRC=DIR  rdma-core'\''s own tests, pavo and rdma_rxe'
 	@echo 'make bench      pavo and rdma_rxe side by side; MODE=native at native speed, with siw'
@@ -84,6 +94,7 @@ help:
 	@echo 'make bench-direct  I/Os of a disk by direct windows, ordinary memory and nvmet-rdma'
 	@echo 'make lint       style and static checks only'
 	@echo 'make modules / userspace / deps / clean / help'
+	@echo 'WINDOWS=n DIRECT=n  a module without windows and jobs, without direct windows'
 	@echo 'KDIR=DIR        kernel headers to build for (now: $(KDIR))'
 
 all: build-deps modules userspace
@@ -98,7 +109,7 @@ BTF := $(if $(shell command -v pahole),,CONFIG_DEBUG_INFO_BTF_MODULES=)
 modules: links
 	@+$(STEP) --of $$(find kernel -name '*.c' | wc -l) 'module for $(KREL)' \
 		'$(BUILD)/logs/module-$(KREL).log' $(MAKE) -C '$(KVIEW)' M='$(KOUT)' \
-		W=$(W) V=$(V) $(if $(filter 0,$(V)),quiet=quiet_) $(C)$(BTF) -j$(JOBS) modules
+		W=$(W) V=$(V) $(if $(filter 0,$(V)),quiet=quiet_) $(C)$(BTF) $(OPTIONS) -j$(JOBS) modules
 
 links: need-headers
 	@mkdir -p '$(KOUT)'
@@ -135,7 +146,7 @@ $(BUILD)/build.ninja:
 install: build-deps modules userspace
 	@qemu-scripts/install-deps install
 	$(MAKE) -C '$(KDIR)' M='$(KOUT)' INSTALL_MOD_PATH='$(DESTDIR)' \
-		INSTALL_MOD_DIR=updates CONFIG_MODULE_SIG_ALL= modules_install
+		INSTALL_MOD_DIR=updates CONFIG_MODULE_SIG_ALL= $(OPTIONS) modules_install
 	$(if $(DESTDIR),,depmod '$(KREL)')
 	meson install -C $(BUILD) --no-rebuild
 
@@ -207,6 +218,14 @@ test-full: full-deps
 	@$(MAKE) --no-print-directory -s plan-modules CHOICE='$(CHOICE)'
 	selftests/run-full
 
+# Groups of verbs, which pass without the parts, and two that are skipped without windows.
+PARTS_GROUPS = $(or $(ONLY),verbs,wire,kverbs,window,translate)
+test-parts: export PAVO_KERNEL = native
+test-parts: KERNEL = native
+test-parts: kernel test-deps
+	$(call build,$(patsubst %,tests-%,$(subst $(comma), ,$(PARTS_GROUPS))))
+	@selftests/run-parts '$(PARTS_GROUPS)'
+
 need-group:
 	@[ -n '$(GROUP)' ] || { echo 'make soak GROUP=group, please' >&2; exit 1; }
 
@@ -251,5 +270,5 @@ bench-direct: bench-deps kernel modules
 
 .PHONY: help all modules links need-headers userspace install clean deps format \
 	kernel build-deps test-deps demo-deps bench-deps lint-deps format-deps pyverbs-deps \
-	full-deps lint plan-modules test test-full need-group soak test-pyverbs demo \
+	full-deps lint plan-modules test test-full test-parts need-group soak test-pyverbs demo \
 	bench profile bench-windows bench-keys bench-scale bench-direct

@@ -13,7 +13,6 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/pavo-abi.h>
 #include "compat.h"
-#include "direct/adapter_direct.h"
 #include "lookup_cache.h"
 #include "memory/key_table.h"
 #include "net/port.h"
@@ -21,7 +20,9 @@
 #include "accounting.h"
 #include "hw_stats.h"
 #include "drr.h"
-#include "window/adapter_windows.h"
+
+struct pavo_directs;
+struct pavo_windows;
 
 /* Limits that query_device reports; module parameters lower some of them (limits.c). */
 #define PAVO_MAX_SGE 30
@@ -100,8 +101,8 @@ struct pavo_mcast {
  * @mcast:     multicast groups
  * @keys:      memory keys
  * @rkm:       remote key manager: keys that operations of peers use
- * @windows:   windows of processes
- * @directs:   direct windows of processes
+ * @windows:   of window/; NULL where that part is left out (part.h)
+ * @directs:   of direct/; likewise
  * @used:      number of objects, by enum pavo_object (limits.c)
  * @shares:    number of objects of each user, by enum pavo_object
  * @drr:       scheduler of the QPs
@@ -131,8 +132,8 @@ struct pavo_dev {
 	struct pavo_mcast mcast;
 	struct pavo_key_table keys;
 	struct pavo_rkm rkm;
-	struct pavo_windows windows;
-	struct pavo_directs directs;
+	struct pavo_windows *windows;
+	struct pavo_directs *directs;
 	atomic_t used[PAVO_OBJ_COUNT];
 	struct pavo_shares shares[PAVO_OBJ_COUNT];
 	struct pavo_drr drr;
@@ -151,6 +152,16 @@ static inline void pavo_violation(atomic_t *count)
 static inline struct pavo_dev *to_pavo_dev(struct ib_device *ib)
 {
 	return container_of(ib, struct pavo_dev, ib);
+}
+
+/**
+ * pavo_dev_of_sysfs - return the adapter of a device attribute.
+ * @device: in shared mode every namespace has a device of its own in sysfs, which is not part of
+ *          an ib_device; rdma core's helper handles both
+ */
+static inline struct pavo_dev *pavo_dev_of_sysfs(struct device *device)
+{
+	return rdma_device_to_drv_device(device, struct pavo_dev, ib);
 }
 
 /** pavo_dev_of - return the adapter of a port. */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * deferred_free.c - runs functions after a grace period; see deferred_free.h. Called by window/,
- * memory/ and jobs/. A caller that lacks memory or ids may wait for the functions that free them.
+ * deferred_free.c - runs functions after a grace period; see deferred_free.h. Called by main.c and
+ * by parts of the module. A caller that lacks memory or ids may wait for the functions that free
+ * them.
  */
 #include <linux/atomic.h>
 #include <linux/rcupdate.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * demux.c - delivers a received packet to its window, multicast group or side of a queue pair.
+ * demux.c - delivers a received packet to its multicast group or side of a queue pair, or to the
+ * part of the module that receives packets for windows.
  *
  * Called by the network stack through the sockets of net/, which have checked the packet.
  */
@@ -15,7 +16,6 @@
 #include "kcov.h"
 #include "requester/requester.h"
 #include "responder/responder.h"
-#include "window/window.h"
 
 /* Most copies for members of groups that a CPU makes in softirqs of a tick: some milliseconds. */
 #define COPIES_A_TICK 4096
@@ -203,6 +203,19 @@ void pavo_demux_forget(struct pavo_dev *dev)
 	skb_queue_purge(&dev->mcast.deferred);
 }
 
+static void drop_window_packet(struct pavo_rx *rx)
+{
+	pavo_stats_add(rx->port->stats, rx_drop_window, 1);
+	kfree_skb(rx->skb);
+}
+
+static void (*window_receiver)(struct pavo_rx *rx) = drop_window_packet;
+
+void pavo_demux_set_receiver(void (*receive)(struct pavo_rx *rx))
+{
+	window_receiver = receive;
+}
+
 /* Deliver a checked packet to a window, to a group, or to a side of its destination QP. */
 static void deliver_packet(struct pavo_rx *rx)
 {
@@ -212,7 +225,7 @@ static void deliver_packet(struct pavo_rx *rx)
 	rcu_read_lock();
 	if (rx->pkt.info->kind == PAVO_KIND_WINDOW) {
 		count_packet(stats, rx);
-		pavo_window_receive(rx);
+		window_receiver(rx);
 		goto out;
 	}
 	if (unlikely(rx->pkt.dqpn == PAVO_MCAST_QPN)) {

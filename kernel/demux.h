@@ -6,6 +6,7 @@
 #define PAVO_DEMUX_H
 
 struct pavo_dev;
+struct pavo_rx;
 struct sk_buff;
 struct sock;
 
@@ -26,6 +27,13 @@ int pavo_demux_receive(struct sock *sk, struct sk_buff *skb);
  * Context: BH disabled, RCU read side; no side is locked.
  */
 void pavo_demux_local(struct sk_buff *skb);
+
+/**
+ * pavo_demux_set_receiver - set the function that receives packets of PAVO_KIND_WINDOW. Without one
+ * they are dropped: there is no window. Called while the module is loaded.
+ * @receive: consumes the skb. Softirq, RCU read side
+ */
+void pavo_demux_set_receiver(void (*receive)(struct pavo_rx *rx));
 
 /** pavo_demux_prepare - initialize the queue of deferred packets of an adapter. */
 void pavo_demux_prepare(struct pavo_dev *dev);

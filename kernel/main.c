@@ -16,16 +16,15 @@
 #include <rdma/rdma_netlink.h>
 #include "debugfs.h"
 #include "demux.h"
-#include "jobs/job.h"
 #include "deferred_free.h"
 #include "memory/memory.h"
 #include "net/net.h"
 #include "id_alloc.h"
+#include "parts.h"
 #include "qp/mcast.h"
 #include "qp/qp.h"
 #include "refusal.h"
 #include "verbs/verbs.h"
-#include "window/window.h"
 
 MODULE_DESCRIPTION("Software RDMA adapter (RoCEv2)");
 MODULE_AUTHOR("pavo developers");
@@ -112,18 +111,20 @@ static void dealloc_adapter(struct ib_device *ibdev)
 	/* wait until no packet uses the tables */
 	synchronize_rcu();
 
-	pavo_windows_stop(&dev->windows);
+	pavo_parts_stop(dev);
 	if (dev->wq)
 		destroy_workqueue(dev->wq);
 	if (dev->end_wq)
 		destroy_workqueue(dev->end_wq);
 	pavo_demux_forget(dev);
-	pavo_windows_destroy(&dev->windows);
 	pavo_ids_destroy(&dev->qps);
 	pavo_ids_destroy(&dev->srqs);
 	pavo_ids_destroy(&dev->counters);
 	pavo_key_table_destroy(&dev->keys);
 	pavo_objects_end(dev);
+	mutex_lock(&adapters_lock);
+	pavo_parts_remove(dev);
+	mutex_unlock(&adapters_lock);
 	free_percpu(dev->stats.pcpu);
 
 	get_device(&ibdev->dev);
@@ -158,9 +159,8 @@ static struct pavo_dev *alloc_adapter(void)
 	pavo_objects_init(dev);
 	pavo_rkm_init(&dev->rkm);
 	pavo_policy_init(dev);
-	pavo_directs_init(&dev->directs);
 	pavo_demux_prepare(dev);
-	err = pavo_windows_init(&dev->windows);
+	err = pavo_parts_add(dev);
 	dev->port.ib = &dev->ib;
 	dev->port.stats = &dev->stats;
 	INIT_HLIST_NODE(&dev->port.node);
@@ -264,6 +264,7 @@ static int register_adapter(struct pavo_dev *dev, struct net_device *ndev,
 
 	*why = "rdma core cannot register the adapter";
 	pavo_verbs_setup(dev, ndev);
+	pavo_parts_setup(dev);
 	/*
 	 * rdma core makes all devices in the initial namespace. If they are not visible in the
 	 * interface's namespace (exclusive mode), move this one there.
@@ -472,12 +473,15 @@ static int __init pavo_init(void)
 	err = pavo_pager_init();
 	if (err)
 		goto err_deferred_free;
-	err = pavo_jobs_init();
+	err = pavo_pin_init();
 	if (err)
 		goto err_pager;
+	err = pavo_parts_init();
+	if (err)
+		goto err_pin;
 	err = pavo_net_init(&net_calls);
 	if (err)
-		goto err_jobs;
+		goto err_parts;
 	err = pavo_refusal_init();
 	if (err)
 		goto err_net;
@@ -502,8 +506,10 @@ err_refusal:
 	pavo_refusal_exit();
 err_net:
 	pavo_net_exit();
-err_jobs:
-	pavo_jobs_exit();
+err_parts:
+	pavo_parts_exit();
+err_pin:
+	pavo_pin_exit();
 err_pager:
 	pavo_pager_exit();
 err_deferred_free:
@@ -525,7 +531,8 @@ static void __exit pavo_exit(void)
 	pavo_refusal_exit();
 	pavo_net_exit();
 	pavo_deferred_free_exit();
-	pavo_jobs_exit();
+	pavo_parts_exit();
+	pavo_pin_exit();
 	pavo_pager_exit();
 }
 

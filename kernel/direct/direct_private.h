@@ -15,10 +15,23 @@
 #include "adapter.h"
 #include "direct/direct.h"
 #include "direct/range.h"
+#include "memory/claim.h"
 #include "memory/memory.h"
 #include "stats.h"
 
 #define PAVO_DIRECT_NO_RANGE (~0u)
+
+/**
+ * struct pavo_directs - direct windows of an adapter.
+ * @mutex:   protects the list
+ * @windows: list of struct pavo_direct
+ * @made:    how many there were, for their numbers
+ */
+struct pavo_directs {
+	struct mutex mutex; /* windows */
+	struct list_head windows;
+	u32 made;
+};
 
 /**
  * struct pavo_direct_buffer - a buffer of the pool.
@@ -122,6 +135,9 @@ static inline struct page *pavo_direct_page(const struct pavo_direct *window,
 {
 	return window->pages[(size_t)buffer * window->npages + at];
 }
+
+/* link.c */
+extern const struct pavo_claim_ops pavo_direct_claims;
 
 /* direct_window.c */
 void pavo_direct_put(struct pavo_direct *window);

@@ -2,8 +2,9 @@
 /*
  * direct_window.c - opens and closes direct windows: memory, key, and the adapter's list.
  *
- * Called by verbs/ in process context. All memory is charged to the memory cgroup of the process
- * that opens the window, and the buffers to its RLIMIT_MEMLOCK. A window counts as a memory region.
+ * Called by direct_methods.c in process context. All memory is charged to the memory cgroup of the
+ * process that opens the window, and the buffers to its RLIMIT_MEMLOCK. A window counts as a memory
+ * region.
  */
 #include <linux/log2.h>
 #include <linux/overflow.h>
@@ -189,19 +190,20 @@ struct pavo_direct *pavo_direct_open(struct ib_pd *ibpd,
 	window = alloc_window(dev, args);
 	if (!window)
 		return ERR_PTR(-ENOMEM);
-	window->mr = pavo_mr_of_direct(ibpd, args->base,
-				       pavo_direct_length(window),
-				       window->current_pages, window);
+	window->mr = pavo_mr_claimed(ibpd, args->base,
+				     pavo_direct_length(window),
+				     window->current_pages, &pavo_direct_claims,
+				     window);
 	if (IS_ERR(window->mr)) {
 		err = PTR_ERR(window->mr);
 		pavo_direct_put(window);
 		return ERR_PTR(err);
 	}
 	atomic_inc(&ibpd->usecnt);
-	mutex_lock(&dev->directs.mutex);
-	window->number = dev->directs.made++;
-	list_add_tail(&window->list, &dev->directs.windows);
-	mutex_unlock(&dev->directs.mutex);
+	mutex_lock(&dev->directs->mutex);
+	window->number = dev->directs->made++;
+	list_add_tail(&window->list, &dev->directs->windows);
+	mutex_unlock(&dev->directs->mutex);
 
 	resp->base = args->base;
 	resp->length = pavo_direct_length(window);
@@ -232,16 +234,16 @@ void pavo_direct_close(struct pavo_direct *window)
 {
 	struct ib_pd *ibpd = &window->mr->region->pd->ib;
 
-	mutex_lock(&window->dev->directs.mutex);
+	mutex_lock(&window->dev->directs->mutex);
 	list_del(&window->list);
-	mutex_unlock(&window->dev->directs.mutex);
+	mutex_unlock(&window->dev->directs->mutex);
 	set_closed(window);
 	mutex_lock(&window->map_mutex);
 	/* The registers stay mapped, so that a process which reads them does not fault. */
 	unmap_mapping_range(&window->mapping, 0, pavo_direct_length(window), 1);
 	mutex_unlock(&window->map_mutex);
 	/* No packet finds the window after this. */
-	pavo_mr_end_direct(window->mr);
+	pavo_mr_end_claimed(window->mr);
 	cancel_work_sync(&window->end);
 	cancel_delayed_work_sync(&window->look);
 	atomic_dec(&ibpd->usecnt);
@@ -291,12 +293,44 @@ static void show_window(struct seq_file *file, const struct pavo_dev *dev,
 	spin_unlock_bh(&window->lock);
 }
 
-void pavo_direct_show(struct seq_file *file, struct pavo_dev *dev)
+static void show_direct_windows(struct seq_file *file, struct pavo_dev *dev)
 {
+	struct pavo_directs *directs = dev->directs;
 	struct pavo_direct *window;
 
-	mutex_lock(&dev->directs.mutex);
-	list_for_each_entry(window, &dev->directs.windows, list)
+	if (!directs)
+		return;
+	mutex_lock(&directs->mutex);
+	list_for_each_entry(window, &directs->windows, list)
 		show_window(file, dev, window);
-	mutex_unlock(&dev->directs.mutex);
+	mutex_unlock(&directs->mutex);
 }
+
+static int add_directs(struct pavo_dev *dev)
+{
+	struct pavo_directs *directs = kzalloc(sizeof(*directs), GFP_KERNEL);
+
+	if (!directs)
+		return -ENOMEM;
+	mutex_init(&directs->mutex);
+	INIT_LIST_HEAD(&directs->windows);
+	dev->directs = directs;
+	return 0;
+}
+
+static void remove_directs(struct pavo_dev *dev)
+{
+	kfree(dev->directs);
+	dev->directs = NULL;
+}
+
+static const struct pavo_debugfs_file files[] = {
+	{ .name = "direct", .show = show_direct_windows },
+	{},
+};
+
+const struct pavo_part pavo_direct_part = {
+	.add = add_directs,
+	.remove = remove_directs,
+	.files = files,
+};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * link.c - the link side of a direct window: functions for the requester, in any context.
+ * link.c - the link side of a direct window: its functions as a region that requesters claim
+ * (memory/claim.h), in any context. The bytes at an address are those of a range.
  *
  * The caller has found the region by its key in this RCU section, so the window exists. A slot
  * points to the queue pair whose work request has claimed it until that work request is released:
@@ -14,7 +15,7 @@ static struct pavo_direct_slot *find_slot(const struct pavo_region *region,
 					  u64 va, u64 len,
 					  struct pavo_direct_place *place)
 {
-	struct pavo_direct *window = region->direct;
+	struct pavo_direct *window = region->owner;
 
 	if (!pavo_direct_find(&window->shape, va, len, place))
 		return NULL;
@@ -23,17 +24,17 @@ static struct pavo_direct_slot *find_slot(const struct pavo_region *region,
 
 /* True if the work request has claimed the slot. */
 static bool has_claimed(const struct pavo_direct_slot *slot,
-			const struct pavo_direct_user *user)
+			const struct pavo_claim *claim)
 {
-	return slot->key_state == user->key_state && slot->wqe == user->wqe;
+	return slot->key_state == claim->key_state && slot->wqe == claim->wqe;
 }
 
 /* True if the work request has claimed the slot, or may claim it. */
 static bool may_claim(const struct pavo_direct_slot *slot,
-		      const struct pavo_direct_user *user)
+		      const struct pavo_claim *claim)
 {
-	return slot->key_state || user->claimed ? has_claimed(slot, user) :
-						  true;
+	return slot->key_state || claim->claimed ? has_claimed(slot, claim) :
+						   true;
 }
 
 static enum pavo_status claim_write(struct pavo_direct *window,
@@ -75,32 +76,32 @@ static enum pavo_status claim_read(struct pavo_direct_slot *slot,
 						      PAVO_ST_OK;
 }
 
-enum pavo_status pavo_direct_claim(const struct pavo_direct_user *user,
-				   const struct pavo_region *region, u64 va,
-				   u32 len, bool read)
+static enum pavo_status claim_range(const struct pavo_claim *claim,
+				    const struct pavo_region *region, u64 va,
+				    u32 len, bool read)
 {
-	struct pavo_direct *window = region->direct;
+	struct pavo_direct *window = region->owner;
 	struct pavo_direct_slot *slot;
 	struct pavo_direct_place place;
 	enum pavo_status status;
 
 	slot = find_slot(region, va, len, &place);
 	if (!slot) {
-		pavo_count(user->key_state->dev, direct_refused);
+		pavo_count(claim->key_state->dev, direct_refused);
 		return PAVO_ST_RANGE;
 	}
 	spin_lock_bh(&window->lock);
-	if (window->closed || !may_claim(slot, user))
+	if (window->closed || !may_claim(slot, claim))
 		status = PAVO_ST_STATE;
 	else if (read)
 		status = claim_read(slot, &place, len);
 	else
 		status = claim_write(window, slot, &place, len);
 	if (status == PAVO_ST_OK || status == PAVO_ST_WAIT) {
-		slot->key_state = user->key_state;
-		slot->wqe = user->wqe;
+		slot->key_state = claim->key_state;
+		slot->wqe = claim->wqe;
 	} else {
-		pavo_count(user->key_state->dev, direct_refused);
+		pavo_count(claim->key_state->dev, direct_refused);
 	}
 	spin_unlock_bh(&window->lock);
 	return status;
@@ -115,12 +116,11 @@ static enum pavo_status wait_for_drain(struct pavo_direct_slot *slot,
 	return PAVO_ST_WAIT;
 }
 
-enum pavo_status pavo_direct_load_begin(const struct pavo_direct_user *user,
-					const struct pavo_region *region,
-					u64 va, struct pavo_missing *missing,
-					u64 *to)
+static enum pavo_status begin_load(const struct pavo_claim *claim,
+				   const struct pavo_region *region, u64 va,
+				   struct pavo_missing *missing, u64 *to)
 {
-	struct pavo_direct *window = region->direct;
+	struct pavo_direct *window = region->owner;
 	enum pavo_status status = PAVO_ST_STATE;
 	struct pavo_direct_slot *slot;
 	struct pavo_direct_place place;
@@ -131,7 +131,7 @@ enum pavo_status pavo_direct_load_begin(const struct pavo_direct_user *user,
 		return PAVO_ST_RANGE;
 	range = &slot->range;
 	spin_lock_bh(&window->lock);
-	if (window->closed || !has_claimed(slot, user) || !range->read)
+	if (window->closed || !has_claimed(slot, claim) || !range->read)
 		goto out;
 	switch (range->state) {
 	case PAVO_DIRECT_REQUESTED:
@@ -152,9 +152,9 @@ out:
 	return status;
 }
 
-void pavo_direct_load_end(const struct pavo_region *region, u64 va, u32 len)
+static void end_load(const struct pavo_region *region, u64 va, u32 len)
 {
-	struct pavo_direct *window = region->direct;
+	struct pavo_direct *window = region->owner;
 	struct pavo_direct_slot *slot;
 	struct pavo_direct_place place;
 
@@ -171,11 +171,12 @@ void pavo_direct_load_end(const struct pavo_region *region, u64 va, u32 len)
 	spin_unlock_bh(&window->lock);
 }
 
-enum pavo_status pavo_direct_drained(const struct pavo_direct_user *user,
-				     const struct pavo_region *region, u64 va,
-				     struct pavo_missing *missing)
+static enum pavo_status check_range_drained(const struct pavo_claim *claim,
+					    const struct pavo_region *region,
+					    u64 va,
+					    struct pavo_missing *missing)
 {
-	struct pavo_direct *window = region->direct;
+	struct pavo_direct *window = region->owner;
 	enum pavo_status status = PAVO_ST_STATE;
 	struct pavo_direct_slot *slot;
 	struct pavo_direct_place place;
@@ -184,7 +185,7 @@ enum pavo_status pavo_direct_drained(const struct pavo_direct_user *user,
 	if (!slot)
 		return PAVO_ST_RANGE;
 	spin_lock_bh(&window->lock);
-	if (window->closed || !has_claimed(slot, user))
+	if (window->closed || !has_claimed(slot, claim))
 		goto out;
 	switch (slot->range.state) {
 	case PAVO_DIRECT_DRAINED:
@@ -203,10 +204,10 @@ out:
 	return status;
 }
 
-void pavo_direct_release(const struct pavo_direct_user *user,
-			 const struct pavo_region *region, u64 va)
+static void release_range(const struct pavo_claim *claim,
+			  const struct pavo_region *region, u64 va)
 {
-	struct pavo_direct *window = region->direct;
+	struct pavo_direct *window = region->owner;
 	struct pavo_direct_slot *slot;
 	struct pavo_direct_place place;
 
@@ -214,7 +215,7 @@ void pavo_direct_release(const struct pavo_direct_user *user,
 	if (!slot)
 		return;
 	spin_lock_bh(&window->lock);
-	if (slot->range.state == PAVO_DIRECT_IDLE || !may_claim(slot, user))
+	if (slot->range.state == PAVO_DIRECT_IDLE || !may_claim(slot, claim))
 		goto out;
 	if (slot->missing) {
 		/* Pairs with the acquire in pavo_side_waits(). */
@@ -240,3 +241,18 @@ void pavo_direct_release(const struct pavo_direct_user *user,
 out:
 	spin_unlock_bh(&window->lock);
 }
+
+static void count_copied(const struct pavo_stats *stats, u32 len)
+{
+	pavo_stats_add(stats, direct_copied, len);
+}
+
+const struct pavo_claim_ops pavo_direct_claims = {
+	.kind = "direct",
+	.claim = claim_range,
+	.load_begin = begin_load,
+	.load_end = end_load,
+	.drained = check_range_drained,
+	.release = release_range,
+	.copied = count_copied,
+};

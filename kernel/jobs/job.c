@@ -2,7 +2,7 @@
 /*
  * job.c - jobs: job slots, members, and the buffers that are mapped for them.
  *
- * Called by verbs/job_methods.c in process context, and by window/. Owns the members of a job
+ * Called by job_methods.c in process context, and by window/. Owns the members of a job
  * and the uses of its buffers. tce.c allocates entries, pin.c finds pages that are pinned
  * already.
  */
@@ -95,18 +95,14 @@ static DEFINE_MUTEX(jobs_mutex); /* jobs, and members of each */
 static struct pavo_job *jobs[PAVO_TCE_TABLES];
 static struct pavo_shares shares;
 
-int pavo_jobs_init(void)
+static int init_jobs(void)
 {
-	int err;
-
 	pavo_shares_init(&shares);
-	err = pavo_tce_init();
-	return err ?: pavo_pin_init();
+	return pavo_tce_init();
 }
 
-void pavo_jobs_exit(void)
+static void exit_jobs(void)
 {
-	pavo_pin_exit();
 	pavo_shares_destroy(&shares);
 }
 
@@ -459,7 +455,7 @@ static void show_job(struct seq_file *file, struct pavo_job *job)
 	mutex_unlock(&job->mutex);
 }
 
-int pavo_jobs_show(struct seq_file *file, void *data)
+static void show_jobs(struct seq_file *file)
 {
 	struct pavo_pin_totals totals;
 	unsigned int i;
@@ -472,5 +468,15 @@ int pavo_jobs_show(struct seq_file *file, void *data)
 		if (jobs[i])
 			show_job(file, jobs[i]);
 	mutex_unlock(&jobs_mutex);
-	return 0;
 }
+
+static const struct pavo_debugfs_file files[] = {
+	{ .name = "jobs", .show_machine = show_jobs },
+	{},
+};
+
+const struct pavo_part pavo_jobs_part = {
+	.init = init_jobs,
+	.exit = exit_jobs,
+	.files = files,
+};

@@ -12,10 +12,11 @@
 
 #include <linux/types.h>
 #include <linux/uidgid.h>
+#include <rdma/uverbs_ioctl.h>
 #include <rdma/pavo-abi.h>
 #include "jobs/pvo.h"
+#include "part.h"
 
-struct seq_file;
 struct sk_buff;
 struct pavo_job;
 
@@ -33,8 +34,9 @@ struct pavo_mapping {
 	bool shared;
 };
 
-int pavo_jobs_init(void);
-void pavo_jobs_exit(void);
+/** Jobs as a part of the module (part.h), and their methods. */
+extern const struct pavo_part pavo_jobs_part;
+extern const struct uapi_definition pavo_job_defs[];
 
 /**
  * pavo_job_reserve - reserve a job slot of this machine for job @id.
@@ -137,8 +139,5 @@ unsigned int pavo_job_head(unsigned int len);
 
 /** pavo_job_query - report the state of @job at this moment. Sleeps. */
 void pavo_job_query(struct pavo_job *job, struct pavo_job_info *info);
-
-/** pavo_jobs_show - print all jobs of this machine. */
-int pavo_jobs_show(struct seq_file *file, void *data);
 
 #endif /* PAVO_JOB_H */

@@ -109,7 +109,7 @@ enum pavo_status pavo_payload_attach(struct pavo_xmit *x,
 	if (region->copied)
 		return pavo_xmit_full();
 	status = pavo_xmit_name(x, lkey, region->token,
-				region->access & PAVO_ACCESS_DIRECT);
+				region->access & PAVO_ACCESS_CLAIMED);
 	for (; len && !status; va += from.len, len -= from.len) {
 		from = pavo_region_span(region, va, len);
 		status = pavo_xmit_attach(x, from.page, from.offset, from.len);

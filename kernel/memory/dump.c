@@ -4,6 +4,7 @@
  * an adapter. Called by debugfs.c; only root can read the file, since it shows keys.
  */
 #include <linux/seq_file.h>
+#include "memory/claim.h"
 #include "memory/memory.h"
 #include "memory/memory_private.h"
 #include "memory/key_state.h"
@@ -18,8 +19,8 @@ static const char *kind_of(const struct pavo_region *region)
 							     "window-2";
 	if (region->mr->fast)
 		return "fast";
-	if (region->direct)
-		return "direct";
+	if (region->claims)
+		return region->claims->kind;
 	if (region->mr->memory.dmabuf)
 		return "dma-buf";
 	if (region->odp)

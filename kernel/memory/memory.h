@@ -39,8 +39,8 @@
 
 struct page;
 struct pavo_atomic;
+struct pavo_claim_ops;
 struct pavo_dev;
-struct pavo_direct;
 struct pavo_dmabuf;
 struct pavo_fast;
 struct pavo_pd;
@@ -59,8 +59,8 @@ struct pavo_key_state;
  */
 #define PAVO_COPIES_DEVICES IS_ENABLED(CONFIG_X86)
 
-/** In the access of a region: it is that of a direct window (direct/direct.h). */
-#define PAVO_ACCESS_DIRECT BIT(30)
+/** In the access of a region: work requests claim its bytes (claim.h). */
+#define PAVO_ACCESS_CLAIMED BIT(30)
 
 /** Bits of a key below its index: a bind or a fast registration chooses them. */
 #define PAVO_KEY_TAG 0xffu
@@ -83,7 +83,8 @@ struct pavo_key_state;
  * @odp:     owner of the pages of an on-demand region, else NULL
  * @mr:      the MR with the memory; NULL for a memory window that is not bound
  * @mw:      the memory window, if the key is one; it has no L_Key
- * @direct:  the direct window, if the key is that of one
+ * @claims:  functions of its owner, if it is claimed (claim.h), else NULL
+ * @owner:   the owner, for @claims
  * @rcu:     for freeing
  *
  * Constant while the key is in the table: a change of meaning replaces the region by
@@ -108,7 +109,8 @@ struct pavo_region {
 	struct pavo_odp *odp;
 	struct pavo_mr *mr;
 	struct pavo_mw *mw;
-	struct pavo_direct *direct;
+	const struct pavo_claim_ops *claims;
+	void *owner;
 	struct rcu_head rcu;
 };
 
@@ -424,23 +426,6 @@ int pavo_region_store(const struct pavo_region *region, u64 va, u64 value);
  */
 int pavo_region_atomic(const struct pavo_region *region, u64 va,
 		       const struct pavo_atomic *op, u64 *orig);
-
-/**
- * pavo_mr_of_direct - make the key of a direct window.
- * @ibpd:   its protection domain
- * @base:   address of its first byte
- * @length: bytes
- * @pages:  its pages, which the window may replace; each of them exists as long as the key
- * @window: the window
- *
- * Context: process, sleeps.
- * Return: the region; ERR_PTR(-ENOMEM), or an errno of pavo_key_insert().
- */
-struct pavo_mr *pavo_mr_of_direct(struct ib_pd *ibpd, u64 base, u64 length,
-				  struct page **pages,
-				  struct pavo_direct *window);
-/** pavo_mr_end_direct - remove and free the key of a direct window; waits for a grace period. */
-void pavo_mr_end_direct(struct pavo_mr *mr);
 
 /* verbs objects; called by verbs/ only */
 struct ib_mr *pavo_get_dma_mr(struct ib_pd *ibpd, int access);

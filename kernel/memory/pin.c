@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * pin.c - pinned memory of processes: pinned and counted once, however many
- * regions, adapters and processes of a job use it.
+ * regions, adapters and processes use it.
  *
- * Called by region.c and job.c in process context. Owns the table of pins, which
+ * Called by region.c and by parts of the module in process context. Owns the table of pins, which
  * belongs to the machine and not to an adapter. rdma core's ib_umem is not used: it belongs
  * to one device and counts every registration anew.
  */

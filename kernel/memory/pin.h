@@ -13,7 +13,7 @@
 
 /**
  * struct pavo_pin_key - hash key of pins: equal in pins of the same pages for the same owner.
- * @owner:  an mm, or a job
+ * @owner:  an mm, or an object that several processes share
  * @first:  first page; NULL: no pages
  * @npages: pages
  */
@@ -46,7 +46,7 @@ void pavo_pin_exit(void);
 
 /**
  * pavo_pin - pin [@start, @start + @length) of the calling process.
- * @owner:    an mm, or a job; pins are shared within one owner
+ * @owner:    an mm, or an object that several processes share; pins are shared within one owner
  * @start:    address of the first byte
  * @length:   bytes
  * @writable: pin for writing
@@ -78,7 +78,7 @@ void pavo_unpin(struct pavo_pin *pin, const struct mm_struct *mm);
  * struct pavo_pin_totals - totals of all pins of this machine.
  * @pins:  pins
  * @pages: pages in them
- * @uses:  uses of them, by regions and jobs
+ * @uses:  uses of them, by regions and by owners that are no mm
  */
 struct pavo_pin_totals {
 	u64 pins;

@@ -38,7 +38,7 @@ static void complete_wqe(struct pavo_qp *qp, enum pavo_status status,
 		.opcode = wqe->op,
 	};
 
-	if (unlikely(wqe->flags & PAVO_SWQE_DIRECT))
+	if (unlikely(wqe->flags & PAVO_SWQE_CLAIMS))
 		pavo_sgl_release(qp, wqe);
 	if (unlikely(status))
 		count_send_error(qp, status);

@@ -28,8 +28,8 @@ static u8 request_opcode(const struct pavo_swqe *wqe, u32 pkt, u32 span, u32 n)
 static enum pavo_pages request_pages(const struct pavo_qp *qp,
 				     const struct pavo_swqe *wqe)
 {
-	/* Pages of a direct window do not change while a packet has them. */
-	if (unlikely(wqe->flags & PAVO_SWQE_DIRECT))
+	/* Pages of a claimed region do not change while a packet has them. */
+	if (unlikely(wqe->flags & PAVO_SWQE_CLAIMS))
 		return PAVO_PAGES_CONSTANT;
 	if (wqe->flags & PAVO_SWQE_INLINE || !pavo_is_reliable(qp))
 		return PAVO_PAGES_COPY;

@@ -26,8 +26,8 @@
 #define PAVO_SWQE_INLINE 0x40
 /* The access to local memory is not checked yet (set by the scheduler). */
 #define PAVO_SWQE_UNCHECKED 0x20
-/* An entry names a direct window (set by the scheduler). */
-#define PAVO_SWQE_DIRECT 0x08
+/* An entry names a region that is claimed (set by the scheduler). */
+#define PAVO_SWQE_CLAIMS 0x08
 /* Carried out; completes when a walk over keys in use is done (local.c). */
 #define PAVO_SWQE_WAITS 0x10
 
@@ -51,7 +51,7 @@
  * @next:     doorbell form (without QPN) of the next WQE; size 0: chain ends
  * @first_psn: first PSN, set when PSNs are assigned
  * @npkts:    PSNs, likewise; reads: packets of the response
- * @claimed:  entries from the first on whose ranges of direct windows were claimed (sgl.c)
+ * @claimed:  entries from the first on whose regions were claimed (sgl.c)
  * @av:       UDSeg, in @raw
  * @bind:     BindSeg, in @raw
  * @sge:      DataSegs, in @raw

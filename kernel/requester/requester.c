@@ -124,15 +124,15 @@ void pavo_requester_destroy(struct pavo_qp *qp)
 	req->sq_mmap = NULL;
 }
 
-/* Give back the ranges of direct windows that incomplete WQEs have claimed. */
-static void release_direct(struct pavo_qp *qp)
+/* Release what incomplete WQEs have claimed. */
+static void release_claims(struct pavo_qp *qp)
 {
 	struct pavo_requester *req = &qp->req;
 	u32 n;
 
 	rcu_read_lock();
 	for (n = req->tail; n != req->head; n++) {
-		if (pavo_swqe(req, n)->flags & PAVO_SWQE_DIRECT)
+		if (pavo_swqe(req, n)->flags & PAVO_SWQE_CLAIMS)
 			pavo_sgl_release(qp, pavo_swqe(req, n));
 	}
 	rcu_read_unlock();
@@ -142,7 +142,7 @@ void pavo_requester_reset(struct pavo_qp *qp)
 {
 	struct pavo_requester *req = &qp->req;
 
-	release_direct(qp);
+	release_claims(qp);
 	pavo_side_forget(qp, &req->side);
 	pavo_tx_reset(&req->side.tx);
 	if (unlikely(req->drr.active))

@@ -6,7 +6,7 @@
  * Keys are translated anew for every packet, under RCU, so no packet touches a region
  * after its end.
  */
-#include "direct/direct.h"
+#include "memory/claim.h"
 #include "requester_private.h"
 
 /*
@@ -40,9 +40,9 @@ static enum pavo_status next_sge_piece(struct pavo_qp *qp,
 	return status;
 }
 
-static bool is_direct(const struct pavo_region *region)
+static bool is_claimed(const struct pavo_region *region)
 {
-	return region && region->access & PAVO_ACCESS_DIRECT;
+	return region && region->access & PAVO_ACCESS_CLAIMED;
 }
 
 /* pavo_sgl_advance - move @pos on by @len bytes; the SGL has as many. */
@@ -67,7 +67,7 @@ void pavo_sgl_advance(const struct pavo_swqe *wqe, struct pavo_sgl_pos *pos,
 
 /*
  * pavo_sgl_check - check local access of all entries, before the first use, and set
- * PAVO_SWQE_DIRECT if one names a direct window.
+ * PAVO_SWQE_CLAIMS if one names a claimed region.
  *
  * Return: PAVO_ST_OK, or why an entry may not be used.
  */
@@ -85,29 +85,29 @@ enum pavo_status pavo_sgl_check(struct pavo_qp *qp, struct pavo_swqe *wqe)
 				    sge->va, sge->byte_count, access, &region);
 		if (status)
 			return status;
-		if (unlikely(is_direct(region)))
-			wqe->flags |= PAVO_SWQE_DIRECT;
+		if (unlikely(is_claimed(region)))
+			wqe->flags |= PAVO_SWQE_CLAIMS;
 	}
 	return PAVO_ST_OK;
 }
 
-/* Find the direct window that an entry names; valid in this RCU section. NULL: none. */
-static const struct pavo_region *find_direct(struct pavo_qp *qp,
-					     const struct pavo_data_seg *sge)
+/* Find the claimed region that an entry names; valid in this RCU section. NULL: none. */
+static const struct pavo_region *find_claimed(struct pavo_qp *qp,
+					      const struct pavo_data_seg *sge)
 {
 	struct pavo_region *region;
 
 	if (pavo_check(qp->dev, qp->key_state.pd, sge->lkey, sge->va,
 		       sge->byte_count, 0, &region))
 		return NULL;
-	return is_direct(region) ? region : NULL;
+	return is_claimed(region) ? region : NULL;
 }
 
-/* The user of a direct window's range for entry @entry of a WQE. */
-static struct pavo_direct_user user_of(struct pavo_qp *qp,
-				       const struct pavo_swqe *wqe, u32 entry)
+/* The claim of entry @entry of a WQE. */
+static struct pavo_claim claim_of(struct pavo_qp *qp,
+				  const struct pavo_swqe *wqe, u32 entry)
 {
-	return (struct pavo_direct_user){
+	return (struct pavo_claim){
 		.key_state = &qp->key_state,
 		.wqe = wqe->number,
 		.claimed = entry < wqe->claimed,
@@ -115,15 +115,15 @@ static struct pavo_direct_user user_of(struct pavo_qp *qp,
 }
 
 /*
- * pavo_sgl_claim - claim the ranges of direct windows that a WQE names.
+ * pavo_sgl_claim - claim the bytes of claimed regions that a WQE names.
  *
- * Return: as pavo_direct_claim(); also PAVO_ST_ACCESS: the result of an atomic cannot be written
- * to a direct window.
+ * Return: as the owner's claim(); also PAVO_ST_ACCESS: the result of an atomic cannot be written
+ * to a claimed region.
  */
 enum pavo_status pavo_sgl_claim(struct pavo_qp *qp, struct pavo_swqe *wqe)
 {
 	bool read = wqe->op == PAVO_WQE_READ;
-	struct pavo_direct_user user;
+	struct pavo_claim claim;
 	const struct pavo_region *region;
 	enum pavo_status status;
 	u32 i;
@@ -133,12 +133,12 @@ enum pavo_status pavo_sgl_claim(struct pavo_qp *qp, struct pavo_swqe *wqe)
 	for (i = 0; i < wqe->num_sge; i++) {
 		const struct pavo_data_seg *sge = &wqe->sge[i];
 
-		region = find_direct(qp, sge);
+		region = find_claimed(qp, sge);
 		if (!region)
 			continue;
-		user = user_of(qp, wqe, i);
-		status = pavo_direct_claim(&user, region, sge->va,
-					   sge->byte_count, read);
+		claim = claim_of(qp, wqe, i);
+		status = region->claims->claim(&claim, region, sge->va,
+					       sge->byte_count, read);
 		if (status == PAVO_ST_OK || status == PAVO_ST_WAIT)
 			wqe->claimed = max(wqe->claimed, i + 1);
 		if (status)
@@ -147,19 +147,19 @@ enum pavo_status pavo_sgl_claim(struct pavo_qp *qp, struct pavo_swqe *wqe)
 	return PAVO_ST_OK;
 }
 
-/* pavo_sgl_release - give back the ranges of direct windows of a completed WQE. */
+/* pavo_sgl_release - release the claims of a completed WQE. */
 void pavo_sgl_release(struct pavo_qp *qp, const struct pavo_swqe *wqe)
 {
 	const struct pavo_region *region;
-	struct pavo_direct_user user;
+	struct pavo_claim claim;
 	u32 i;
 
 	for (i = 0; i < wqe->num_sge; i++) {
-		region = find_direct(qp, &wqe->sge[i]);
+		region = find_claimed(qp, &wqe->sge[i]);
 		if (!region)
 			continue;
-		user = user_of(qp, wqe, i);
-		pavo_direct_release(&user, region, wqe->sge[i].va);
+		claim = claim_of(qp, wqe, i);
+		region->claims->release(&claim, region, wqe->sge[i].va);
 	}
 }
 
@@ -208,8 +208,8 @@ static enum pavo_status copy_sges(struct pavo_qp *qp,
 		status = next_sge_piece(qp, wqe, pos, &n, 0, &va, &region);
 		if (status)
 			return status;
-		if (unlikely(is_direct(region)))
-			pavo_stats_add(&qp->dev->stats, direct_copied, n);
+		if (unlikely(is_claimed(region)))
+			region->claims->copied(&qp->dev->stats, n);
 		pavo_region_read(region, va, to, n);
 		pos->off += n;
 	}
@@ -245,53 +245,53 @@ enum pavo_status pavo_sgl_gather(struct pavo_qp *qp,
 	return PAVO_ST_OK;
 }
 
-/* Write bytes of a response, of one packet at most, to a direct window. */
-static enum pavo_status load_direct(struct pavo_qp *qp,
-				    const struct pavo_direct_user *user,
-				    const struct pavo_region *region, u64 va,
-				    struct sk_buff *skb, u32 from, u32 len)
+/* Write bytes of a response, of one packet at most, to a claimed region. */
+static enum pavo_status load_claimed(struct pavo_qp *qp,
+				     const struct pavo_claim *claim,
+				     const struct pavo_region *region, u64 va,
+				     struct sk_buff *skb, u32 from, u32 len)
 {
 	enum pavo_status status;
 	u64 to;
 	int err;
 
-	status = pavo_direct_load_begin(user, region, va, &qp->req.side.missing,
-					&to);
+	status = region->claims->load_begin(claim, region, va,
+					    &qp->req.side.missing, &to);
 	if (status)
 		return status;
 	err = pavo_payload_take(region, to, skb, from, len);
-	pavo_direct_load_end(region, va, err ? 0 : len);
+	region->claims->load_end(region, va, err ? 0 : len);
 	return err ? PAVO_ST_BAD_RESPONSE : PAVO_ST_OK;
 }
 
 /*
- * Check that the process has taken all bytes out of the direct window at @pos, if there is one.
- * A window that was closed meanwhile has lost them.
+ * Check that the owner of the claimed region at @pos, if there is one, has taken all bytes. A
+ * region that has ended meanwhile has lost them.
  *
- * Return: as pavo_direct_drained(); PAVO_ST_OK if @pos is in no direct window.
+ * Return: as the owner's drained(); PAVO_ST_OK if @pos is in no claimed region.
  */
 static enum pavo_status check_drained(struct pavo_qp *qp,
 				      const struct pavo_swqe *wqe,
 				      const struct pavo_sgl_pos *pos)
 {
 	const struct pavo_data_seg *sge = &wqe->sge[pos->sge];
-	const struct pavo_direct_user user = user_of(qp, wqe, pos->sge);
+	const struct pavo_claim claim = claim_of(qp, wqe, pos->sge);
 	struct pavo_region *region;
 	enum pavo_status status;
 
 	status = pavo_check(qp->dev, qp->key_state.pd, sge->lkey, sge->va,
 			    sge->byte_count, 0, &region);
-	if (status || !is_direct(region))
+	if (status || !is_claimed(region))
 		return status;
-	return pavo_direct_drained(&user, region, sge->va,
-				   &qp->req.side.missing);
+	return region->claims->drained(&claim, region, sge->va,
+				       &qp->req.side.missing);
 }
 
 /*
  * pavo_sgl_scatter - write a packet's payload to the next bytes of a WQE. For a deferred packet,
  * continue behind the bytes that have been written.
  *
- * Return: PAVO_ST_OK; PAVO_ST_WAIT: for pages or a direct window; PAVO_ST_BAD_RESPONSE: the
+ * Return: PAVO_ST_OK; PAVO_ST_WAIT: for pages or an owner; PAVO_ST_BAD_RESPONSE: the
  * packet is too short; or why memory may not be written.
  */
 enum pavo_status pavo_sgl_scatter(struct pavo_qp *qp,
@@ -308,13 +308,13 @@ enum pavo_status pavo_sgl_scatter(struct pavo_qp *qp,
 		n = len - done;
 		status = next_sge_piece(qp, wqe, pos, &n, IB_ACCESS_LOCAL_WRITE,
 					&va, &region);
-		if (!status && unlikely(is_direct(region))) {
-			const struct pavo_direct_user user =
-				user_of(qp, wqe, pos->sge);
+		if (!status && unlikely(is_claimed(region))) {
+			const struct pavo_claim claim =
+				claim_of(qp, wqe, pos->sge);
 
 			n = min(n, qp->attr.mtu - done % qp->attr.mtu);
-			status = load_direct(qp, &user, region, va, skb,
-					     from + done, n);
+			status = load_claimed(qp, &claim, region, va, skb,
+					      from + done, n);
 		} else if (!status &&
 			   pavo_payload_take(region, va, skb, from + done, n)) {
 			status = PAVO_ST_BAD_RESPONSE;
@@ -325,7 +325,7 @@ enum pavo_status pavo_sgl_scatter(struct pavo_qp *qp,
 			return status;
 		pos->off += n;
 	}
-	if (likely(!(wqe->flags & PAVO_SWQE_DIRECT)))
+	if (likely(!(wqe->flags & PAVO_SWQE_CLAIMS)))
 		return PAVO_ST_OK;
 	status = check_drained(qp, wqe, pos);
 	if (status == PAVO_ST_WAIT)

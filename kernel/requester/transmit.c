@@ -40,11 +40,11 @@ static bool is_fenced(const struct pavo_requester *req,
 }
 
 /*
- * Claim the ranges of direct windows that a WQE names.
+ * Claim the regions that a WQE names, where they are claimed.
  *
  * Return: PAVO_ST_OK; PAVO_ST_WAIT: not all could be claimed yet; or @wqe->status: it failed.
  */
-static enum pavo_status claim_direct(struct pavo_qp *qp, struct pavo_swqe *wqe)
+static enum pavo_status claim_regions(struct pavo_qp *qp, struct pavo_swqe *wqe)
 {
 	enum pavo_status status = pavo_sgl_claim(qp, wqe);
 
@@ -72,8 +72,8 @@ static bool may_begin(struct pavo_qp *qp, struct pavo_swqe *wqe)
 		if (wqe->status)
 			pavo_count(qp, wqe_errors);
 	}
-	if (unlikely(wqe->flags & PAVO_SWQE_DIRECT) && !wqe->status)
-		return !claim_direct(qp, wqe);
+	if (unlikely(wqe->flags & PAVO_SWQE_CLAIMS) && !wqe->status)
+		return !claim_regions(qp, wqe);
 	return !wqe->status;
 }
 

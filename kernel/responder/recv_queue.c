@@ -63,8 +63,8 @@ static enum pavo_status next_recv_piece(struct pavo_qp *qp, u32 *len, u64 *va,
 		return pavo_fault_request(&qp->key_state,
 					  &qp->resp.side.missing, *region, *va,
 					  *len, true);
-	/* A direct window takes responses, and no messages (direct/direct.h). */
-	if (unlikely(*region && (*region)->access & PAVO_ACCESS_DIRECT))
+	/* A claimed region takes responses, and no messages (memory/claim.h). */
+	if (unlikely(*region && (*region)->access & PAVO_ACCESS_CLAIMED))
 		return PAVO_ST_ACCESS;
 	return status;
 }

@@ -3,8 +3,8 @@
  * worker.c - the state of a doorbell worker, and the flags by which the process reads it; see
  * worker.h.
  *
- * Called by verbs/ for ucontexts and their workers, and by window/ for command pages. The process
- * may write to the flags, too: the module reads none of them.
+ * Called by verbs/ for ucontexts and their workers, and by parts of the module for pages of theirs.
+ * The process may write to the flags, too: the module reads none of them.
  */
 #include <linux/rculist.h>
 #include <linux/sched.h>
@@ -19,6 +19,7 @@ void pavo_worker_init(struct pavo_worker *worker, u32 *flags, u32 flag)
 	worker->flag = flag;
 	INIT_LIST_HEAD(&worker->pages);
 	worker->count = 0;
+	worker->poll_pages = NULL;
 	init_waitqueue_head(&worker->wait);
 	INIT_LIST_HEAD(&worker->list);
 	WRITE_ONCE(*flags, flag);
@@ -64,12 +65,13 @@ void pavo_worker_call(struct pavo_worker *worker)
 }
 
 void pavo_worker_add(struct pavo_worker *worker, struct pavo_worker_page *page,
-		     u32 *flags)
+		     u32 *flags, pavo_worker_poller *poll)
 {
 	INIT_LIST_HEAD(&page->list);
 	page->flags = flags;
 	page->worker = worker;
 	spin_lock(&worker->lock);
+	WRITE_ONCE(worker->poll_pages, poll);
 	if (worker->count < PAVO_WORKER_PAGES) {
 		worker->count++;
 		list_add_tail_rcu(&page->list, &worker->pages);

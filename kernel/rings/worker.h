@@ -15,6 +15,9 @@
 #include <linux/types.h>
 #include <linux/wait.h>
 
+struct pavo_dev;
+struct pavo_worker;
+
 /** Most pages that a worker polls beside that of doorbells; the flags of others stay set. */
 #define PAVO_WORKER_PAGES 64
 
@@ -25,6 +28,10 @@ enum pavo_worker_state {
 	PAVO_WORKER_ASLEEP, /* a kick wakes it */
 };
 
+/* Polls all pages of a worker. Return: true: a process had written to one. Context: process. */
+typedef bool pavo_worker_poller(struct pavo_dev *dev,
+				struct pavo_worker *worker);
+
 /**
  * struct pavo_worker - state of the doorbell worker of a ucontext, which may have none.
  * @lock:  protects @state with the flags of all pages, @pages and @count
@@ -34,6 +41,7 @@ enum pavo_worker_state {
  * @flag:  bit of the words: the process has to kick
  * @pages: of struct pavo_worker_page, read under RCU
  * @count: entries of @pages
+ * @poll_pages: takes what the process has written to @pages; NULL: there was none yet
  * @wait:  wait queue of the sleeping worker
  * @list:  in verbs/doorbell_methods.c's list, while there is a worker
  */
@@ -45,6 +53,7 @@ struct pavo_worker {
 	u32 flag;
 	struct list_head pages;
 	u32 count;
+	pavo_worker_poller *poll_pages;
 	wait_queue_head_t wait;
 	struct list_head list;
 };
@@ -103,13 +112,24 @@ static inline void pavo_worker_wake(struct pavo_worker *worker)
  * @worker: of the ucontext
  * @page:   zeroed
  * @flags:  word of the page
+ * @poll:   for this page and all others of the worker
  *
  * If there are PAVO_WORKER_PAGES already, the page is not polled and its flag stays set.
  *
  * Context: process.
  */
 void pavo_worker_add(struct pavo_worker *worker, struct pavo_worker_page *page,
-		     u32 *flags);
+		     u32 *flags, pavo_worker_poller *poll);
+
+/** pavo_worker_poll - poll the pages, if there are any. */
+static inline bool pavo_worker_poll(struct pavo_dev *dev,
+				    struct pavo_worker *worker)
+{
+	/* It is set before a page is in the list, and does not change after that. */
+	pavo_worker_poller *poll = READ_ONCE(worker->poll_pages);
+
+	return poll && poll(dev, worker);
+}
 
 /**
  * pavo_worker_remove - remove a page from those that the worker polls, and set its flag.

@@ -18,7 +18,6 @@
 #include "rings/mmap.h"
 #include "rings/ucontext.h"
 #include "verbs/verbs.h"
-#include "window/window.h"
 
 #define PAVO_GID_TBL_LEN 1024
 
@@ -264,62 +263,7 @@ static ssize_t pavo_abi_show(struct device *device,
 	return sysfs_emit(buf, "%u\n", PAVO_ABI_VERSION);
 }
 
-static DEVICE_ATTR_RO(pavo_abi);
-
-/*
- * Find the adapter of an attribute. In shared mode every namespace has a device of its own in
- * sysfs, which is not part of an ib_device; rdma core's helper handles both.
- */
-static struct pavo_dev *find_dev_of_sysfs(struct device *device)
-{
-	return rdma_device_to_drv_device(device, struct pavo_dev, ib);
-}
-
-/*
- * Recover the windows of an adapter. The check is needed since the file belongs to root of the
- * namespace that shows it, but the adapter to the namespace of its interface.
- */
-static ssize_t recover_store(struct device *device,
-			     struct device_attribute *attr, const char *buf,
-			     size_t count)
-{
-	struct pavo_dev *dev = find_dev_of_sysfs(device);
-	bool now;
-	int err;
-
-	if (!pavo_port_admin(&dev->port))
-		return -EPERM;
-	err = kstrtobool(buf, &now);
-	if (err)
-		return err;
-	if (!now)
-		return -EINVAL;
-	pavo_windows_recover(dev);
-	return count;
-}
-
-static ssize_t recover_show(struct device *device,
-			    struct device_attribute *attr, char *buf)
-{
-	return sysfs_emit(buf, "%u\n",
-			  pavo_windows_recoveries(find_dev_of_sysfs(device)));
-}
-
-static DEVICE_ATTR_RW(recover);
-
-static struct attribute *pavo_attributes[] = {
-	&dev_attr_pavo_abi.attr,
-	&dev_attr_recover.attr,
-	&dev_attr_quantum.attr,
-	&dev_attr_weights.attr,
-	&dev_attr_send_credits.attr,
-	&dev_attr_read_credits.attr,
-	NULL,
-};
-
-static const struct attribute_group pavo_attr_group = {
-	.attrs = pavo_attributes,
-};
+DEVICE_ATTR_RO(pavo_abi);
 
 static struct ib_mr *reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 				 u64 iova, int access, PAVO_REG_MR_ARGS)
@@ -335,7 +279,6 @@ static struct ib_mr *reg_dmabuf_mr(struct ib_pd *ibpd, u64 offset, u64 length,
 }
 
 static const struct ib_device_ops pavo_device_ops = {
-	.device_group = &pavo_attr_group,
 	.query_device = query_device,
 	.query_port = query_port,
 	.query_pkey = query_pkey,
@@ -404,7 +347,7 @@ static const struct ib_device_ops pavo_device_ops = {
 };
 
 /**
- * pavo_verbs_setup - fill in ops and attributes before registration.
+ * pavo_verbs_setup - fill in ops before registration.
  * @dev: the adapter
  * @ndev: its interface; the GUID is made of its address and stays when the address changes, as
  *        IBA requires
@@ -425,6 +368,4 @@ void pavo_verbs_setup(struct pavo_dev *dev, const struct net_device *ndev)
 			       BIT_ULL(IB_USER_VERBS_CMD_REQ_NOTIFY_CQ);
 	ib_set_device_ops(ib, &pavo_device_ops);
 	ib_set_device_ops(ib, &pavo_counter_ops);
-	if (IS_ENABLED(CONFIG_INFINIBAND_USER_ACCESS))
-		ib->driver_def = pavo_uapi_defs;
 }

@@ -24,7 +24,6 @@
 #include "requester/requester.h"
 #include "rings/ucontext.h"
 #include "verbs/verbs.h"
-#include "window/window.h"
 
 #define UVERBS_MODULE_NAME pavo
 #include <rdma/uverbs_named_ioctl.h>
@@ -51,14 +50,14 @@ static bool must_worker_end(const struct pavo_dev *dev,
 	       signal_pending(current);
 }
 
-/* Take doorbells and commands. Return: true: there were any. */
+/* Take doorbells, and what other pages have. Return: true: there was any. */
 static bool poll_ucontext(struct pavo_dev *dev, struct pavo_ucontext *uctx)
 {
 	bool found = pavo_requester_has_doorbells(uctx);
 
 	if (found)
 		pavo_requester_drain(dev, uctx);
-	return pavo_windows_poll(dev, &uctx->worker) || found;
+	return pavo_worker_poll(dev, &uctx->worker) || found;
 }
 
 /*
@@ -248,8 +247,11 @@ DECLARE_UVERBS_GLOBAL_METHODS(PAVO_OBJECT_DOORBELLS,
 			      &UVERBS_METHOD(PAVO_METHOD_DOORBELLS_POLL),
 			      &UVERBS_METHOD(PAVO_METHOD_DOORBELLS_RING));
 
-const struct uapi_definition pavo_doorbells_defs[] = {
+const struct uapi_definition pavo_verbs_defs[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(PAVO_OBJECT_DOORBELLS),
+#ifdef CONFIG_MMU_NOTIFIER
+	UAPI_DEF_CHAIN(pavo_watch_defs),
+#endif
 	{},
 };
 

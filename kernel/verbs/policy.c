@@ -56,11 +56,6 @@ void pavo_policy_init(struct pavo_dev *dev)
 		      READ_ONCE(read_credits));
 }
 
-static struct pavo_dev *find_policy_dev(struct device *device)
-{
-	return rdma_device_to_drv_device(device, struct pavo_dev, ib);
-}
-
 /*
  * Parse a value that was written to a file. Return: 0; -EPERM: the writer is no administrator
  * of the adapter's network; -EINVAL; -ERANGE.
@@ -82,14 +77,14 @@ static ssize_t quantum_show(struct device *device,
 			    struct device_attribute *attr, char *buf)
 {
 	return sysfs_emit(buf, "%u\n",
-			  READ_ONCE(find_policy_dev(device)->drr.quantum));
+			  READ_ONCE(pavo_dev_of_sysfs(device)->drr.quantum));
 }
 
 static ssize_t quantum_store(struct device *device,
 			     struct device_attribute *attr, const char *buf,
 			     size_t count)
 {
-	struct pavo_dev *dev = find_policy_dev(device);
+	struct pavo_dev *dev = pavo_dev_of_sysfs(device);
 	u32 value;
 	int err;
 
@@ -105,7 +100,7 @@ DEVICE_ATTR_RW(quantum);
 
 static ssize_t show_limit(struct device *device, enum pavo_pool pool, char *buf)
 {
-	const struct pavo_dev *dev = find_policy_dev(device);
+	const struct pavo_dev *dev = pavo_dev_of_sysfs(device);
 
 	return sysfs_emit(buf, "%u\n", READ_ONCE(dev->drr.pool[pool].limit));
 }
@@ -114,7 +109,7 @@ static ssize_t show_limit(struct device *device, enum pavo_pool pool, char *buf)
 static ssize_t set_limit(struct device *device, enum pavo_pool pool,
 			 const char *buf, size_t count)
 {
-	struct pavo_dev *dev = find_policy_dev(device);
+	struct pavo_dev *dev = pavo_dev_of_sysfs(device);
 	u32 value;
 	int err;
 
@@ -163,7 +158,7 @@ DEVICE_ATTR_RW(read_credits);
 static ssize_t weights_show(struct device *device,
 			    struct device_attribute *attr, char *buf)
 {
-	struct pavo_dev *dev = find_policy_dev(device);
+	struct pavo_dev *dev = pavo_dev_of_sysfs(device);
 	int len = 0, level;
 
 	for (level = 0; level < PAVO_LEVELS; level++)
@@ -196,7 +191,7 @@ static ssize_t weights_store(struct device *device,
 			     struct device_attribute *attr, const char *buf,
 			     size_t count)
 {
-	struct pavo_dev *dev = find_policy_dev(device);
+	struct pavo_dev *dev = pavo_dev_of_sysfs(device);
 	u32 weight[PAVO_LEVELS];
 	int err;
 

@@ -32,7 +32,16 @@ static inline struct pavo_xrcd *to_pavo_xrcd(struct ib_xrcd *ib)
 	return container_of(ib, struct pavo_xrcd, ib);
 }
 
-/** pavo_verbs_setup - fill in ops and attributes before registration. */
+/** Methods of pavo's own for verbs: doorbells, and watches. For struct ib_device's driver_def. */
+extern const struct uapi_definition pavo_verbs_defs[];
+/* Attributes of an adapter in sysfs. */
+extern struct device_attribute dev_attr_pavo_abi;
+extern struct device_attribute dev_attr_quantum;
+extern struct device_attribute dev_attr_weights;
+extern struct device_attribute dev_attr_send_credits;
+extern struct device_attribute dev_attr_read_credits;
+
+/** pavo_verbs_setup - fill in ops before registration. */
 void pavo_verbs_setup(struct pavo_dev *dev, const struct net_device *ndev);
 
 struct seq_file;
@@ -44,11 +53,6 @@ void pavo_policy_init(struct pavo_dev *dev);
 
 /** pavo_policy_show - print DRR rounds and credits of an adapter, for debugfs. */
 void pavo_policy_show(struct seq_file *file, struct pavo_dev *dev);
-
-extern struct device_attribute dev_attr_quantum;
-extern struct device_attribute dev_attr_weights;
-extern struct device_attribute dev_attr_send_credits;
-extern struct device_attribute dev_attr_read_credits;
 
 /**
  * pavo_workers_init - register for the removal of adapters, so that workers end before rdma
@@ -73,12 +77,7 @@ static inline void pavo_workers_exit(void)
 
 /* The rest is private to verbs/: the ops that device.c puts together. */
 
-/* Objects and methods of pavo's own: all (job_methods.c), and those of four other files. */
-extern const struct uapi_definition pavo_uapi_defs[];
 extern const struct uapi_definition pavo_watch_defs[];
-extern const struct uapi_definition pavo_window_defs[];
-extern const struct uapi_definition pavo_direct_defs[];
-extern const struct uapi_definition pavo_doorbells_defs[];
 
 int pavo_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		   pavo_cq_args *args);

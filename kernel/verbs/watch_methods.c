@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * watch_methods.c - watches as objects of the uverbs file. Called through the methods in
- * verbs/job_methods.c's list; calls memory/watch.h.
+ * watch_methods.c - watches as objects of the uverbs file. Called by rdma core; calls
+ * memory/watch.h.
  */
 #include <rdma/uverbs_ioctl.h>
 #include <rdma/pavo-abi.h>

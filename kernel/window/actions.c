@@ -69,7 +69,7 @@ static int queue_rcxt(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt)
 	} else {
 		list_add_tail(&rcxt->queued, &window->rcxts);
 		window->nrcxts++;
-		set_bit(window->id, window->dev->windows.active);
+		set_bit(window->id, window->dev->windows->active);
 	}
 	spin_unlock(&window->lock);
 	return err;

@@ -25,7 +25,7 @@ static int shut_window(struct pavo_fifo_window *window)
 	window->closed = true;
 	window->send.avail = 0;
 	window->recv.avail = 0;
-	clear_bit(window->id, window->dev->windows.active);
+	clear_bit(window->id, window->dev->windows->active);
 	spin_unlock_bh(&window->lock);
 	return err;
 }
@@ -52,7 +52,7 @@ static u32 get_window_at_work(const struct pavo_windows *all, int cpu, int task)
 /* Count the tasks, of all CPUs, that work for the window at this moment. */
 static int count_at_work(const struct pavo_fifo_window *window)
 {
-	const struct pavo_windows *all = &window->dev->windows;
+	const struct pavo_windows *all = window->dev->windows;
 	int cpu, task, n = 0;
 
 	for_each_possible_cpu(cpu)
@@ -79,7 +79,7 @@ static void end_window(struct pavo_deferred_free *deferred)
 {
 	struct pavo_fifo_window *window =
 		container_of(deferred, struct pavo_fifo_window, deferred);
-	struct pavo_windows *all = &window->dev->windows;
+	struct pavo_windows *all = window->dev->windows;
 	struct pavo_job *job = window->job;
 
 	atomic_long_sub(window->locked, &all->closing);
@@ -89,7 +89,7 @@ static void end_window(struct pavo_deferred_free *deferred)
 
 void pavo_window_close(struct pavo_fifo_window *window)
 {
-	struct pavo_windows *all = &window->dev->windows;
+	struct pavo_windows *all = window->dev->windows;
 
 	pavo_worker_remove(&window->page);
 	pavo_window_disable(window);
@@ -103,10 +103,12 @@ void pavo_window_close(struct pavo_fifo_window *window)
 void pavo_window_live_show(struct seq_file *file, struct pavo_dev *dev)
 {
 	static const char *const does[PAVO_TASKS] = { "sends", "receives" };
-	const struct pavo_windows *all = &dev->windows;
+	const struct pavo_windows *all = dev->windows;
 	int cpu, task;
 	u32 id;
 
+	if (!all)
+		return;
 	for_each_possible_cpu(cpu)
 		for (task = 0; task < PAVO_TASKS; task++) {
 			id = get_window_at_work(all, cpu, task);

@@ -3,7 +3,7 @@
  * event.c - handlers of a window's events (sources.md#windows-interrupt).
  *
  * Called by receive.c when a threshold is reached, by fifo_window.c for commands and by
- * verbs/window_methods.c. The next handler that is ready, in round-robin order, gets the event.
+ * window_methods.c. The next handler that is ready, in round-robin order, gets the event.
  * An event only says that frames may have arrived, so events that find no handler ready count
  * as one. The end of a window is signalled to all handlers, since no further event could wake
  * them.

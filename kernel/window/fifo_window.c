@@ -2,13 +2,11 @@
 /*
  * fifo_window.c - the life of windows, and their commands.
  *
- * Called by verbs/window_methods.c in process context. Owns the table of windows. Packets and
- * workers find a window under RCU; close.c ends it.
+ * Called by window_methods.c in process context. Packets and workers find a window under RCU;
+ * close.c ends it.
  */
-#include <linux/bitmap.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
-#include <linux/module.h>
 #include <linux/rculist.h>
 #include <linux/sched/mm.h>
 #include <linux/seq_file.h>
@@ -18,47 +16,12 @@
 #include "rings/ucontext.h"
 #include "window/window_private.h"
 
-static unsigned int max_windows = 16384;
-module_param(max_windows, uint, 0444);
-MODULE_PARM_DESC(max_windows, "windows of an adapter, up to 2^24 - 1 (16384)");
-
 /* Nodes to which a window may have routes. */
 #define MOST_NODES 65536
 /* Pages of closed windows, not freed yet, up to which opening does not wait: 64 MiB. */
 #define MOST_CLOSING (SZ_64M >> PAGE_SHIFT)
 /* Bytes of data in a packet of RDMA at most: as the largest path MTU. */
 #define MOST_RDMA_PAYLOAD 4096
-
-int pavo_windows_init(struct pavo_windows *windows)
-{
-	INIT_DELAYED_WORK(&windows->manager, pavo_window_manager);
-	pavo_shares_init(&windows->shares);
-	pavo_rcxts_init(&windows->rcxts);
-	windows->most = clamp_t(u32, max_windows, 1, PAVO_QPN_MASK) + 1;
-	xa_init_flags(&windows->table, XA_FLAGS_ALLOC1);
-	windows->active = bitmap_zalloc(windows->most, GFP_KERNEL);
-	windows->tasks = alloc_percpu(struct pavo_window_tasks);
-	if (!windows->active || !windows->tasks)
-		return -ENOMEM;
-	return 0;
-}
-
-void pavo_windows_stop(struct pavo_windows *windows)
-{
-	cancel_delayed_work_sync(&windows->manager);
-	pavo_deferred_free_flush();
-	/* rdma core's workqueue frees the GIDs that routes have released. */
-	flush_workqueue(ib_wq);
-}
-
-void pavo_windows_destroy(struct pavo_windows *windows)
-{
-	pavo_ids_destroy(&windows->table);
-	pavo_shares_destroy(&windows->shares);
-	pavo_rcxts_destroy(&windows->rcxts);
-	free_percpu(windows->tasks);
-	bitmap_free(windows->active);
-}
 
 /* ---------------------------------------------------------------- commands */
 
@@ -99,7 +62,7 @@ static int carry_out_command(struct pavo_fifo_window *window, u64 command)
 		if (!arg || arg > send->mask + 1 - send->avail)
 			return -EINVAL;
 		send->avail += arg;
-		set_bit(window->id, window->dev->windows.active);
+		set_bit(window->id, window->dev->windows->active);
 		return 0;
 	case PAVO_WCMD_RETURN_SLOTS:
 		if (arg > recv->mask + 1 - recv->avail)
@@ -169,7 +132,8 @@ static bool has_commands(const struct pavo_fifo_window *window)
 	return READ_ONCE(page->producer) != READ_ONCE(window->consumer);
 }
 
-bool pavo_windows_poll(struct pavo_dev *dev, struct pavo_worker *worker)
+/* Carry out new commands of all windows that a doorbell worker polls, and send. */
+static bool poll_windows(struct pavo_dev *dev, struct pavo_worker *worker)
 {
 	bool found = false, ready = false;
 	struct pavo_fifo_window *window;
@@ -313,7 +277,7 @@ void pavo_window_free(struct pavo_fifo_window *window)
 
 static int publish_window(struct pavo_fifo_window *window)
 {
-	struct pavo_windows *all = &window->dev->windows;
+	struct pavo_windows *all = window->dev->windows;
 	kuid_t account = pavo_job_user(window->job);
 	int err;
 
@@ -345,7 +309,7 @@ struct pavo_fifo_window *pavo_window_open(struct pavo_dev *dev,
 	if (!are_window_args_valid(args))
 		return ERR_PTR(-EINVAL);
 	/* Closing does not wait for memory to be freed, so opening does if it is too much. */
-	if (atomic_long_read(&dev->windows.closing) > MOST_CLOSING)
+	if (atomic_long_read(&dev->windows->closing) > MOST_CLOSING)
 		pavo_deferred_free_flush();
 	window = kzalloc(sizeof(*window), GFP_KERNEL_ACCOUNT);
 	if (!window)
@@ -379,7 +343,7 @@ struct pavo_fifo_window *pavo_window_open(struct pavo_dev *dev,
 	pavo_job_use(job);
 	page = window->commands->addr;
 	pavo_worker_add(&to_pavo_uctx(uctx)->worker, &window->page,
-			&page->flags);
+			&page->flags, poll_windows);
 	resp->window = window->id;
 	resp->max_payload = window->max_payload;
 	return window;
@@ -438,7 +402,7 @@ void pavo_window_lmt(struct pavo_fifo_window *window, struct pavo_lmt *lmt)
 		.rcxt_tail = get_queued_rcxt_id(window, window->rcxts.prev),
 		.fatal_rcxt = window->fatal_rcxt,
 		.rcxts_owned = window->nowned,
-		.recoveries = pavo_windows_recoveries(window->dev),
+		.recoveries = READ_ONCE(window->dev->windows->rcxts.recoveries),
 		.flags = window->flags,
 		.recv_early = window->early,
 		.quantum_left = READ_ONCE(window->quantum_left),
@@ -485,26 +449,18 @@ static void show_fifo_window(struct seq_file *file, const struct pavo_dev *dev,
 		   states[lmt->state]);
 }
 
-void pavo_window_show(struct seq_file *file, struct pavo_dev *dev)
+void pavo_windows_show(struct seq_file *file, struct pavo_dev *dev)
 {
 	struct pavo_fifo_window *window;
 	struct pavo_lmt lmt;
 	unsigned long id;
 
+	if (!dev->windows)
+		return;
 	rcu_read_lock();
-	xa_for_each(&dev->windows.table, id, window) {
+	xa_for_each(&dev->windows->table, id, window) {
 		pavo_window_lmt(window, &lmt);
 		show_fifo_window(file, dev, &lmt);
 	}
 	rcu_read_unlock();
-}
-
-void pavo_windows_recover(struct pavo_dev *dev)
-{
-	pavo_rcxts_recover(&dev->windows.rcxts);
-}
-
-u32 pavo_windows_recoveries(const struct pavo_dev *dev)
-{
-	return READ_ONCE(dev->windows.rcxts.recoveries);
 }

@@ -75,7 +75,7 @@ static void assign_rcxt(struct pavo_rcxt *rcxt, struct pavo_fifo_window *window,
 
 static int take_rcxt(struct pavo_fifo_window *window, u32 *id)
 {
-	struct pavo_rcxt_pool *pool = &window->dev->windows.rcxts;
+	struct pavo_rcxt_pool *pool = &window->dev->windows->rcxts;
 	struct pavo_seen *seen;
 	struct pavo_rcxt *rcxt;
 	int err;
@@ -103,7 +103,7 @@ static int take_rcxt(struct pavo_fifo_window *window, u32 *id)
 
 static void put_rcxt(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt)
 {
-	struct pavo_rcxt_pool *pool = &window->dev->windows.rcxts;
+	struct pavo_rcxt_pool *pool = &window->dev->windows->rcxts;
 
 	assign_rcxt(rcxt, NULL, 0, NULL);
 	list_move_tail(&rcxt->owned, &pool->free);
@@ -113,7 +113,7 @@ static void put_rcxt(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt)
 
 int pavo_rcxts_take(struct pavo_fifo_window *window, u32 *ids, u32 n)
 {
-	struct pavo_rcxt_pool *pool = &window->dev->windows.rcxts;
+	struct pavo_rcxt_pool *pool = &window->dev->windows->rcxts;
 	struct pavo_rcxt *rcxt;
 	u32 taken;
 	int err;
@@ -133,7 +133,7 @@ int pavo_rcxts_take(struct pavo_fifo_window *window, u32 *ids, u32 n)
 
 struct pavo_rcxt *pavo_rcxt_find(struct pavo_fifo_window *window, u32 id)
 {
-	struct pavo_rcxt_pool *pool = &window->dev->windows.rcxts;
+	struct pavo_rcxt_pool *pool = &window->dev->windows->rcxts;
 	u32 index = id & INDEX_MASK;
 	struct pavo_rcxt *all;
 
@@ -147,7 +147,7 @@ struct pavo_rcxt *pavo_rcxt_find(struct pavo_fifo_window *window, u32 id)
 bool pavo_rcxt_owned(const struct pavo_fifo_window *window,
 		     const struct pavo_rcxt *rcxt, u32 id)
 {
-	const struct pavo_rcxt_pool *pool = &window->dev->windows.rcxts;
+	const struct pavo_rcxt_pool *pool = &window->dev->windows->rcxts;
 
 	lockdep_assert_held(&rcxt->lock);
 	return rcxt->window == window && rcxt->op.id == id &&
@@ -173,7 +173,7 @@ static int disown_rcxt(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 
 int pavo_rcxt_return(struct pavo_fifo_window *window, u32 id)
 {
-	struct pavo_rcxt_pool *pool = &window->dev->windows.rcxts;
+	struct pavo_rcxt_pool *pool = &window->dev->windows->rcxts;
 	struct pavo_rcxt *rcxt = pavo_rcxt_find(window, id);
 	int err;
 
@@ -219,7 +219,7 @@ void pavo_rcxts_recover(struct pavo_rcxt_pool *pool)
 
 void pavo_rcxts_return_all(struct pavo_fifo_window *window)
 {
-	struct pavo_rcxt_pool *pool = &window->dev->windows.rcxts;
+	struct pavo_rcxt_pool *pool = &window->dev->windows->rcxts;
 	struct pavo_rcxt *rcxt, *next;
 
 	mutex_lock(&pool->mutex);

@@ -13,11 +13,10 @@
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include <linux/xarray.h>
-#include "window/adapter_windows.h"
+#include "accounting.h"
 #include "window/operation.h"
 
 struct pavo_fifo_window;
-struct pavo_windows;
 
 /**
  * struct pavo_rcxt - state of one operation at this end.
@@ -34,6 +33,27 @@ struct pavo_rcxt {
 	struct list_head queued;
 	struct pavo_fifo_window *window;
 	struct pavo_operation op;
+};
+
+/**
+ * struct pavo_rcxt_pool - the rCxts of an adapter.
+ * @mutex: lists, and the owners of rCxts
+ * @all:   array of all rCxts; NULL until the first is taken
+ * @count: number of entries in @all
+ * @key:   part of their ids; random at first, then counts up with each recovery
+ * @recoveries: number of recoveries
+ * @shares: number of rCxts that each user has
+ * @free:  free rCxts. Taken from its head and returned at its tail, so that an id is reused
+ *         only after all other free ones
+ */
+struct pavo_rcxt_pool {
+	struct mutex mutex; /* lists and owners */
+	struct pavo_rcxt *all;
+	u32 count;
+	u32 key;
+	u32 recoveries;
+	struct pavo_shares shares;
+	struct list_head free;
 };
 
 void pavo_rcxts_init(struct pavo_rcxt_pool *pool);

@@ -102,7 +102,7 @@ static struct pavo_fifo_window *find_window(const struct pavo_rx *rx)
 {
 	struct pavo_dev *dev = pavo_dev_of(rx->port);
 	struct pavo_fifo_window *window =
-		xa_load(&dev->windows.table, rx->pkt.dqpn);
+		xa_load(&dev->windows->table, rx->pkt.dqpn);
 
 	if (!window || READ_ONCE(window->dead) || READ_ONCE(window->closed)) {
 		pavo_count(dev, rx_drop_window);
@@ -164,7 +164,7 @@ static int receive_rdma(struct pavo_fifo_window *window,
 	if (tr.control_opcode)
 		pavo_rdma_send_control(window, tr.control_opcode, &tr.control);
 	if (tr.wake)
-		pavo_window_wake(&window->dev->windows);
+		pavo_window_wake(window->dev->windows);
 	return tr.used ? 0 : -EINVAL;
 }
 
@@ -189,7 +189,7 @@ static int receive_packet(struct pavo_fifo_window *window,
 
 void pavo_window_receive(struct pavo_rx *rx)
 {
-	struct pavo_windows *all = &pavo_dev_of(rx->port)->windows;
+	struct pavo_windows *all = pavo_dev_of(rx->port)->windows;
 	struct pavo_fifo_window *window = find_window(rx);
 	bool used = false;
 

@@ -149,7 +149,7 @@ extend_routes(struct pavo_fifo_window *window, struct pavo_routes *old,
 			 GFP_KERNEL_ACCOUNT);
 	if (!routes)
 		return ERR_PTR(-ENOMEM);
-	routes->all = &window->dev->windows;
+	routes->all = window->dev->windows;
 	routes->n = kept;
 	if (old)
 		memcpy(routes->flows, old->flows, kept * sizeof(*old->flows));
@@ -196,7 +196,7 @@ int pavo_window_node(struct pavo_fifo_window *window,
 
 	if (!are_node_args_valid(window, args))
 		return -EINVAL;
-	if (atomic_read(&window->dev->windows.retired) > MOST_RETIRED)
+	if (atomic_read(&window->dev->windows->retired) > MOST_RETIRED)
 		pavo_deferred_free_flush();
 	mutex_lock(&window->mutex);
 	old = rcu_dereference_protected(window->routes[args->node],

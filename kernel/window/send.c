@@ -154,7 +154,7 @@ static void send_and_mark_frame(struct pavo_fifo_window *window, u32 number)
  */
 static int send_quantum(struct pavo_fifo_window *window)
 {
-	struct pavo_windows *all = &window->dev->windows;
+	struct pavo_windows *all = window->dev->windows;
 	const u32 quantum = pavo_window_quantum();
 	struct pavo_fifo *fifo = &window->send;
 	u32 n, i;
@@ -258,7 +258,7 @@ static bool has_unserved_window(struct pavo_windows *all)
 /* @timeout: jiffies until the work manager runs, if all workers are busy */
 static void transmit_windows(struct pavo_dev *dev, unsigned long timeout)
 {
-	struct pavo_windows *all = &dev->windows;
+	struct pavo_windows *all = dev->windows;
 	unsigned int quanta = MOST_QUANTA;
 	enum round_result result;
 
@@ -290,17 +290,14 @@ void pavo_window_transmit(struct pavo_dev *dev)
 
 void pavo_window_wake(struct pavo_windows *all)
 {
-	struct pavo_dev *dev = container_of(all, struct pavo_dev, windows);
-
-	queue_delayed_work(dev->wq, &all->manager, 0);
+	queue_delayed_work(all->dev->wq, &all->manager, 0);
 }
 
 void pavo_window_manager(struct work_struct *work)
 {
 	struct pavo_windows *all =
 		container_of(work, struct pavo_windows, manager.work);
-	struct pavo_dev *dev = container_of(all, struct pavo_dev, windows);
 
-	pavo_count(dev, window_manager);
-	transmit_windows(dev, 1);
+	pavo_count(all->dev, window_manager);
+	transmit_windows(all->dev, 1);
 }

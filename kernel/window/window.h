@@ -9,31 +9,21 @@
 #ifndef PAVO_WINDOW_H
 #define PAVO_WINDOW_H
 
-#include <linux/atomic.h>
 #include <linux/types.h>
-#include <linux/workqueue.h>
-#include <linux/xarray.h>
+#include <linux/device.h>
+#include <rdma/uverbs_ioctl.h>
 #include <rdma/pavo-abi.h>
-#include "window/adapter_windows.h"
+#include "part.h"
 
 struct ib_ucontext;
 struct pavo_dev;
 struct pavo_job;
-struct pavo_rx;
 struct pavo_fifo_window;
-struct pavo_window_tasks;
-struct pavo_worker;
-struct seq_file;
 
-int pavo_windows_init(struct pavo_windows *windows);
-/**
- * pavo_windows_stop - end the manager and wait until closed windows are freed. Called when no
- * window is open any more. Sleeps.
- * @windows: of the adapter
- */
-void pavo_windows_stop(struct pavo_windows *windows);
-/** pavo_windows_destroy - free everything; no window and no work of the adapter is left. */
-void pavo_windows_destroy(struct pavo_windows *windows);
+/** Windows as a part of the module (part.h), their methods and attribute. */
+extern const struct pavo_part pavo_window_part;
+extern const struct uapi_definition pavo_window_defs[];
+extern struct device_attribute dev_attr_recover;
 
 /**
  * pavo_window_open - open a window of @job on @dev.
@@ -114,42 +104,10 @@ int pavo_window_cancel(struct pavo_fifo_window *window, u32 rcxt);
 void pavo_window_kick(struct pavo_fifo_window *window);
 
 /**
- * pavo_windows_poll - carry out new commands of all windows that a doorbell worker polls, and
- * send.
- * @dev:    the adapter
- * @worker: the worker
- *
- * Return: true: there were commands. Context: process.
- */
-bool pavo_windows_poll(struct pavo_dev *dev, struct pavo_worker *worker);
-
-/**
  * pavo_window_lmt - read the local mapping table of a window, as it is at this moment.
  * @window: the window
  * @lmt:    set; with the window key, which the caller shows to privileged readers only
  */
 void pavo_window_lmt(struct pavo_fifo_window *window, struct pavo_lmt *lmt);
-
-/**
- * pavo_windows_recover - recovery of an adapter: end all operations of its windows, and return
- * all rCxts to the pool. Sleeps.
- * @dev: the adapter
- */
-void pavo_windows_recover(struct pavo_dev *dev);
-/** pavo_windows_recoveries - number of recoveries of @dev. */
-u32 pavo_windows_recoveries(const struct pavo_dev *dev);
-
-/** pavo_window_show - print the LMTs of all windows, for root. Sleeps. */
-void pavo_window_show(struct seq_file *file, struct pavo_dev *dev);
-/** pavo_window_live_show - print which CPU works for which window, and pages not freed yet. */
-void pavo_window_live_show(struct seq_file *file, struct pavo_dev *dev);
-
-/**
- * pavo_window_receive - receive a packet for a window; consumes its skb.
- * @rx: the packet
- *
- * Context: softirq, RCU read side.
- */
-void pavo_window_receive(struct pavo_rx *rx);
 
 #endif /* PAVO_WINDOW_H */

@@ -8,6 +8,8 @@
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
+#include <linux/xarray.h>
+#include "accounting.h"
 #include "adapter.h"
 #include "compat.h"
 #include "deferred_free.h"
@@ -16,6 +18,41 @@
 #include "rings/worker.h"
 #include "window/rcxt.h"
 #include "window/window.h"
+
+struct pavo_window_tasks;
+struct seq_file;
+
+/**
+ * struct pavo_windows - windows of an adapter.
+ * @dev:     the adapter
+ * @shares:  number of windows that each user has
+ * @table:   id -> struct pavo_fifo_window, read under RCU
+ * @next:    id to try first for a new window
+ * @active:  bit map of windows with something to send, by id
+ * @most:    number of bits in @active
+ * @cursor:  id of the window at which the round robin goes on
+ * @workers: transmit workers at work, each for one quantum of one window
+ * @manager: work manager: sends what found no free worker, or a full queue of the interface
+ * @rcxts:   pool of rCxts
+ * @tasks:   the live view: the windows that each CPU is working for
+ * @closing: pages of windows that are closed and not freed yet
+ * @retired: routes that were replaced and are not freed yet
+ */
+struct pavo_windows {
+	struct pavo_dev *dev;
+	struct pavo_shares shares;
+	struct xarray table;
+	u32 next;
+	unsigned long *active;
+	u32 most;
+	u32 cursor;
+	atomic_t workers;
+	struct delayed_work manager;
+	struct pavo_rcxt_pool rcxts;
+	struct pavo_window_tasks __percpu *tasks;
+	atomic_long_t closing;
+	atomic_t retired;
+};
 
 /**
  * struct pavo_fifo - a ring of frames, shared with the process.
@@ -304,6 +341,19 @@ struct sk_buff *pavo_window_packet(struct pavo_fifo_window *window,
 				   struct pavo_flow *flow,
 				   const struct pavo_pkt *pkt, u32 length,
 				   void **payload);
+
+/**
+ * pavo_window_receive - receive a packet for a window; consumes its skb.
+ * @rx: the packet
+ *
+ * Context: softirq, RCU read side.
+ */
+void pavo_window_receive(struct pavo_rx *rx);
+
+/** pavo_windows_show - print the LMTs of all windows, for root. Sleeps. */
+void pavo_windows_show(struct seq_file *file, struct pavo_dev *dev);
+/** pavo_window_live_show - print which CPU works for which window, and pages not freed yet. */
+void pavo_window_live_show(struct seq_file *file, struct pavo_dev *dev);
 
 /** pavo_window_quantum - frames of a window that a worker sends before the next window. */
 u32 pavo_window_quantum(void);

@@ -28,6 +28,7 @@ modprobe -a nvme virtio_blk dm-mod vfio-pci vivid || exit 1
 give_to_process
 veth_pair va vb 9000 || exit 1
 load_pair va0 vb0 || exit 1
+need_part direct
 for disk in nvme0n1 nvme1n1 nvme2n1 nvme3n1 vda; do
 	wait_for test -b /dev/$disk
 done

@@ -28,6 +28,8 @@ file_of()
 [ "$NODE" = 1 ] && echo "TAP version 13"
 modprobe -a nvme virtio_blk ext2 || exit 1
 load_driver pavo || exit 1
+need_part direct
+need_part windows
 rdma link add rdma0 type pavo netdev eth0 || exit 1
 for disk in nvme0n1 nvme1n1 vda; do
 	wait_for test -b /dev/$disk

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * core.c - stands for rdma core, and for files of the module that the engine leaves out: shared
- * memory, pinned memory, multicast groups, windows.
+ * memory, pinned memory, multicast groups.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -13,7 +13,6 @@
 #include "qp/qp.h"
 #include "rings/mmap.h"
 #include "runtime.h"
-#include "window/window.h"
 
 const __u8 engine_address[ENGINE_ADDRESSES][16] = {
 	{[10] = 0xff, [11] = 0xff, [12] = 10, 9, 0, 1},
@@ -161,7 +160,7 @@ void pavo_dmabuf_release(struct pavo_dmabuf *dmabuf)
 	ENGINE_MUST(!dmabuf);
 }
 
-/* --------------------------------------------------- groups and windows */
+/* ---------------------------------------------------------------- groups */
 
 int pavo_mcast_attach(struct pavo_qp *qp, const struct in6_addr *gid)
 {
@@ -178,11 +177,4 @@ u32 pavo_mcast_for_each(struct pavo_dev *dev, const struct in6_addr *gid,
 			const struct pavo_rx *rx)
 {
 	return 0;
-}
-
-/* There are no windows, so the packet is for none. */
-void pavo_window_receive(struct pavo_rx *rx)
-{
-	pavo_stats_add(rx->port->stats, rx_drop_window, 1);
-	kfree_skb(rx->skb);
 }

@@ -43,6 +43,12 @@ class Table:
         """Whether a layer may use the other."""
         return way[1] in self.layers[way[0]]["uses"]
 
+    def words_of_parts(self):
+        """Words of parts that a build can leave out, as a pattern: whole words, or whole
+        between underscores."""
+        words = [word for layer in self.layers.values() for word in layer.get("words", ())]
+        return re.compile(r"(?<![a-z])(?:%s)(?![a-z])" % "|".join(words or ["(?!)"]), re.IGNORECASE)
+
     def levels(self):
         """Layer -> how many layers are below it, on the longest way down."""
         level = {}
@@ -57,6 +63,9 @@ def check_table(table, paths):
     for name, layer in table.layers.items():
         bad += [f"kernel/layers.toml: {name} uses {used}, which does not stand before it"
                 for used in layer["uses"] if used not in before]
+        bad += [f"kernel/layers.toml: {name} uses {used}, which a build can leave out"
+                for used in layer["uses"] if not layer.get("composes") and
+                table.layers[used].get("part") not in (None, layer.get("part"))]
         before.add(name)
     return bad + [f"kernel/{path}: no layer has it (kernel/layers.toml)" for path in sorted(paths)
                   if not table.layer_of(path) and path not in table.everywhere]
@@ -108,6 +117,19 @@ def judge_includes(table, contents):
             bad.append(f"kernel/{path}:{line}: {way[0]} may not include {to} of {way[1]}")
         if to.endswith("_private.h") and pathlib.PurePath(to).parent != pathlib.PurePath(path).parent:
             bad.append(f"kernel/{path}:{line}: {to} is private to its folder")
+    return bad
+
+
+def judge_words(table, contents):
+    """Words of a part that a build can leave out, in files that have to work without it."""
+    bad, pattern = [], table.words_of_parts()
+    for path, text in sorted(contents.items()):
+        layer = table.layers.get(table.layer_of(path), {"knows_words": True})
+        if layer.get("part") or layer.get("knows_words"):
+            continue
+        bad += [f"kernel/{path}:{number}: {found.group()} is of a part that may be left out"
+                for number, line in enumerate(text.splitlines(), 1)
+                for found in [pattern.search(line)] if found]
     return bad
 
 

@@ -487,6 +487,39 @@ def the_table_of_layers_is_in_order():
         "kernel/y.c: no layer has it (kernel/layers.toml)"]
 
 
+def parts_are_used_by_their_list_alone():
+    """And files of other layers do not have their words."""
+    text = """
+[[layer]]
+name = "part"
+what = ""
+files = ["part/"]
+uses = []
+part = "x"
+words = ["pavo_job", "direct window"]
+[[layer]]
+name = "core"
+what = ""
+files = ["core/"]
+uses = ["part"]
+[[layer]]
+name = "list"
+what = ""
+files = ["list."]
+uses = ["part"]
+composes = true
+knows_words = true
+"""
+    table = layers.Table(text)
+    assert layers.check_table(table, []) == [
+        "kernel/layers.toml: core uses part, which a build can leave out"]
+    contents = {"part/a.c": "pavo_job", "list.c": "pavo_job", "core/a.c":
+                "pavo_jobless directly\n/* A Direct window */\nx = PAVO_JOB_A;\n"}
+    assert layers.judge_words(table, contents) == [
+        "kernel/core/a.c:2: Direct window is of a part that may be left out",
+        "kernel/core/a.c:3: PAVO_JOB is of a part that may be left out"]
+
+
 def the_figure_has_a_box_for_each_layer():
     """And a line to each layer that is not reached by another one."""
     figure = layers.draw(LAYERS)
@@ -563,7 +596,7 @@ TESTS = [tests.give(Tree, test) for test in (
     an_interrupted_build_is_begun_again, lines_of_make_by_step, hashes_are_bounded,
     layers_include_what_is_below, private_headers_stay_in_their_folder,
     layers_call_what_is_below, the_table_of_layers_is_in_order,
-    few_files_know_of_batching_on_one_machine,
+    parts_are_used_by_their_list_alone, few_files_know_of_batching_on_one_machine,
     there_is_room_for_more_counters, counters_are_explained_where_they_are,
     the_figure_has_a_box_for_each_layer, text_of_the_figure_stays_in_its_box]
 

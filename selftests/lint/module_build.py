@@ -79,18 +79,36 @@ class Record:
         return list(dict.fromkeys(line for lines in self.said.values() for line in lines))
 
 
-def build(tree, folder, key, jobs):
-    """Builds the module. Return: make's status, and what is said of it."""
-    # Of a make that calls this one: its variables, not options like -s, which hide steps.
-    variables = os.environ.get("MAKEFLAGS", "").partition(" -- ")[2]
+def make(tree, folder, variables, *arguments):
+    """Calls make for the module. `variables`: of a make that calls this one. Return: its result."""
     env = {**os.environ, "MAKEFLAGS": f" -- {variables}" if variables else ""}
-    record = Record(folder, f"{key} {variables} {env.get('KERNEL')} {env.get('KDIR')}")
     # Lines of one step stay together, whatever runs beside it.
-    done = subprocess.run(
-        ["make", "--no-print-directory", "--output-sync=target", f"BUILD={folder}",
-         f"JOBS={jobs}", "SPARSE=1", "V=0", "modules"],
+    return subprocess.run(
+        ["make", "--no-print-directory", "--output-sync=target", f"BUILD={folder}", "V=0",
+         *arguments, "modules"],
         cwd=tree, check=False, text=True, stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT, errors="replace", env=env)
+
+
+def outer_variables():
+    """Variables of a make that calls this one, not options like -s, which hide steps."""
+    return os.environ.get("MAKEFLAGS", "").partition(" -- ")[2]
+
+
+def link_without(tree, folder, options):
+    """Builds the module anew with options like WINDOWS=n, of which little is compiled (Kbuild).
+    Return: what is said of the results, and the end of what make says if it fails."""
+    done = make(tree, folder, outer_variables(), *options)
+    said = [line for line in done.stdout.splitlines() if is_finding(line)]
+    return said or (done.stdout.splitlines()[-5:] if done.returncode else [])
+
+
+def build(tree, folder, key, jobs):
+    """Builds the module. Return: make's status, and what is said of it."""
+    variables = outer_variables()
+    record = Record(folder, f"{key} {variables} {os.environ.get('KERNEL')} "
+                            f"{os.environ.get('KDIR')}")
+    done = make(tree, folder, variables, f"JOBS={jobs}", "SPARSE=1")
     said = record.take(done.stdout)
     if done.returncode and not said:
         said = done.stdout.splitlines()[-20:]

@@ -58,9 +58,9 @@ class Row:
 LINT = Row(
     kernels=HOST, once=True, module=False, always=True,
     inputs=("docs/", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", ".clang-format",
-            ".gitignore", "selftests/README.md", "selftests/lint/", "selftests/run-full",
+            ".gitignore", "selftests/README.md", "selftests/lint/", "selftests/run-full", "selftests/run-parts",
             "selftests/soak"),
-    batches={"module": ("compiler", "sparse", "calls"), "shell": ("shell",),
+    batches={"module": ("compiler", "sparse", "calls", "parts"), "shell": ("shell",),
              "format": ("format_kernel", "format_user"), "checkpatch": ("checkpatch",)})
 
 # Each program is an item: "unit-" and its name with hyphens. Meson knows the sources that it

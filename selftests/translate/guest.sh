@@ -24,6 +24,12 @@ load_pair ta0 tb0 || exit 1
 if (($#)); then
 	exec "$program" "$@"
 fi
+has_part windows || {
+	tests --gtest_also_run_disabled_tests --gtest_filter='*OfAModuleWithoutThem'
+	tests --gtest_filter='Verbs.*:MrCache*:Allocations.*'
+	tap_skip "jobs, mappings and tables" "the module was built without windows and jobs"
+	exit $status
+}
 tests --gtest_filter=-Limits.OfTheTables
 tests --gtest_also_run_disabled_tests --gtest_filter='*IsWrittenDown'
 load_pair ta0 tb0 || exit 1

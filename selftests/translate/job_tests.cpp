@@ -37,6 +37,18 @@ TEST(Job, IsOneForAllAdapters)
 	EXPECT_EQ(job.info().value().members, 2u);
 }
 
+/* For a module that was built without jobs (guest.sh). */
+TEST(Job, DISABLED_IsRefusedOfAModuleWithoutThem)
+{
+	pavo::Device device = adapter();
+	auto job = Job::open(device, job_id, job_key);
+
+	ASSERT_FALSE(job.has_value());
+	EXPECT_EQ(job.error(), std::errc::operation_not_supported);
+	EXPECT_NE(job.error().message().find("WINDOWS=y"), std::string::npos)
+		<< job.error().message();
+}
+
 /* Its file stays open with it: no other file gets the number, and the job is not left. */
 TEST(Job, OutlivesItsDevice)
 {

@@ -28,7 +28,7 @@ DirectWindow open_window(Env &env, const pavo::DirectOptions &options = {})
 	auto window = DirectWindow::open(local(env.a).raw_pd(0), options);
 
 	if (window == pavo::Unexpected(std::errc::operation_not_supported))
-		throw Skip("the device has no direct windows");
+		throw Skip(window.error().message());
 	return std::move(window).value();
 }
 

@@ -39,6 +39,21 @@ load_pair()
 	wait_for active "$b"
 }
 
+# has_part windows|direct: the loaded module has windows with jobs, or direct windows: a build may
+# leave them out. Each has a file of its name in debugfs.
+has_part()
+{
+	[ -e "/sys/kernel/debug/pavo/$1" ]
+}
+
+# need_part windows|direct: else the whole group is skipped, for node 1 of several tells.
+need_part()
+{
+	has_part "$1" && return
+	[ "${NODE:-1}" != 1 ] || echo "1..0 # SKIP the module was built without $1"
+	exit 4
+}
+
 # Functions that are called often start no programs where bash can do it: under
 # emulation a program takes a tenth of a second to start.
 

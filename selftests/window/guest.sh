@@ -74,6 +74,7 @@ no_more_ways()
 }
 
 load_pair wa0 wb0 || exit 1
+need_part windows
 if [[ ${1:-} == --record ]]; then
 	record messages 7 SevenForARecord && record rdma 15 FifteenForARecord
 	exit

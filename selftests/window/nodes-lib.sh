@@ -17,6 +17,7 @@ usable()
 two_adapters()
 {
 	load_driver pavo || return 1
+	need_part windows
 	ip addr add "192.168.79.$NODE/24" dev eth0 || return 1
 	rdma link add rdma0 type pavo netdev eth0 || return 1
 	# A node that looks for one of two interfaces on a wire does not get the other's answer.

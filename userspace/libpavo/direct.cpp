@@ -80,9 +80,10 @@ const char *advice(int err)
 		return ": there are 1 to 1024 ranges and buffers, of a "
 		       "multiple of 4096 bytes up to 65536";
 	case EPROTONOSUPPORT:
+		return ": the module was built without them; one that has "
+		       "them is made by `make modules DIRECT=y`";
 	case EOPNOTSUPP:
-		return ": an adapter of pavo is needed, and a module that has "
-		       "them";
+		return ": an adapter of pavo is needed";
 	case ENOMEM:
 		return ": no memory left, or more than the process may have "
 		       "locked (`ulimit -l`)";

@@ -36,6 +36,10 @@ std::string advice(int err, bool reserve)
 		return " is not on this machine: reserve it first";
 	case EAGAIN:
 		return cgroup_is_full;
+	case EOPNOTSUPP:
+		return ": the module was built without jobs and windows; "
+		       "one that has them is made by `make modules "
+		       "WINDOWS=y`";
 	case EACCES:
 		return ": the key is not the job's, or the job is another "
 		       "user's";
@@ -75,6 +79,9 @@ uint32_t open_job(const File &file, const pavo_job_open_args &args)
 			  .in(PAVO_ATTR_JOB_OPEN_ARGS, args)
 			  .run(file.number());
 
+	/* The device is pavo's, so it is the object that the module does not have. */
+	if (err == EPROTONOSUPPORT)
+		err = EOPNOTSUPP;
 	if (err)
 		fail(err, "job " + std::to_string(args.id) +
 				  advice(err, args.flags));

@@ -64,13 +64,14 @@ public:
 	 * @limit: most bytes that may be mapped at a time; 0: as many as its tables hold
 	 *
 	 * Fails with EINVAL: @id; EEXIST: this machine has that job; ENOSPC: no job slot is free;
-	 * EDQUOT: this user has as many jobs as a user may have.
+	 * EDQUOT: this user has as many jobs as a user may have; EOPNOTSUPP: the module was built
+	 * without jobs and windows.
 	 */
 	static Result<Job> reserve(const Device &device, uint32_t id,
 				   uint64_t key, uint64_t limit = 0) noexcept;
 	/**
 	 * Joins a job of this machine. Fails with ENOENT: this machine does not have it; EACCES:
-	 * @key is wrong, or the job belongs to another user.
+	 * @key is wrong, or the job belongs to another user; EOPNOTSUPP: as reserve().
 	 */
 	static Result<Job> join(const Device &device, uint32_t id,
 				uint64_t key) noexcept;

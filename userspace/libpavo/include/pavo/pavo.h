@@ -62,7 +62,7 @@ int pavo_device_poll(struct pavo_device *device, uint32_t idle);
  * Return: a membership, or NULL with errno EINVAL: @id; ENOSPC: no job slot is free; EDQUOT: this
  * user has as many jobs as one may; EACCES: the key is another, or the job is another user's;
  * EAGAIN: the rdma cgroup is full; ENOENT: the job was there, but had ended before it could be
- * joined, 64 times.
+ * joined, 64 times; EOPNOTSUPP: the module was built without jobs and windows.
  */
 struct pavo_job *pavo_job_open(struct pavo_device *device, uint32_t id,
 			       uint64_t key);

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * direct_methods.c - direct windows as objects of the uverbs file. Called through the methods in
- * verbs/job_methods.c's list; calls direct/direct.h.
+ * direct_methods.c - direct windows as objects of the uverbs file. Called by rdma core; calls
+ * direct.h, and the requester for a doorbell.
  */
 #include <linux/file.h>
 #include <rdma/uverbs_ioctl.h>
 #include <rdma/pavo-abi.h>
-#include "adapter.h"
-#include "direct/direct.h"
+#include "direct/direct_private.h"
 #include "requester/requester.h"
 #include "rings/ucontext.h"
-#include "verbs/verbs.h"
 
 #define UVERBS_MODULE_NAME pavo
 #include <rdma/uverbs_named_ioctl.h>

@@ -2,13 +2,12 @@
 /*
  * job_methods.c - jobs and mappings as objects of the uverbs file. rdma core checks permission,
  * keeps handles, ends the objects with their process, and charges each to the rdma cgroup.
- * Called through ib_device.driver_def; calls jobs/job.h.
+ * Called by rdma core; calls job.h.
  */
 #include <linux/log2.h>
 #include <rdma/uverbs_ioctl.h>
 #include <rdma/pavo-abi.h>
 #include "jobs/job.h"
-#include "verbs/verbs.h"
 
 #define UVERBS_MODULE_NAME pavo
 #include <rdma/uverbs_named_ioctl.h>
@@ -168,14 +167,8 @@ DECLARE_UVERBS_NAMED_OBJECT(PAVO_OBJECT_MAPPING,
 			    &UVERBS_METHOD(PAVO_METHOD_MAPPING_MAP),
 			    &UVERBS_METHOD(PAVO_METHOD_MAPPING_UNMAP));
 
-const struct uapi_definition pavo_uapi_defs[] = {
+const struct uapi_definition pavo_job_defs[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(PAVO_OBJECT_JOB),
 	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(PAVO_OBJECT_MAPPING),
-#ifdef CONFIG_MMU_NOTIFIER
-	UAPI_DEF_CHAIN(pavo_watch_defs),
-#endif
-	UAPI_DEF_CHAIN(pavo_window_defs),
-	UAPI_DEF_CHAIN(pavo_doorbells_defs),
-	UAPI_DEF_CHAIN(pavo_direct_defs),
 	{},
 };

@@ -1,32 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * direct.c - the key of a direct window: a region whose list of pages its window changes.
+ * claim.c - the key of a region that work requests claim; see claim.h.
  *
- * Called by direct/ in process context. The key has no rights for peers, so it is never in their
- * remote-key slots. A requester claims a range of the window before each use (direct/direct.h).
+ * Called by the owner of the region in process context. The key has no rights for peers, so it is
+ * never in their remote-key slots.
  */
+#include "memory/claim.h"
 #include "memory/memory.h"
 #include "memory/memory_private.h"
 
-struct pavo_mr *pavo_mr_of_direct(struct ib_pd *ibpd, u64 base, u64 length,
-				  struct page **pages,
-				  struct pavo_direct *window)
+struct pavo_mr *pavo_mr_claimed(struct ib_pd *ibpd, u64 base, u64 length,
+				struct page **pages,
+				const struct pavo_claim_ops *ops, void *owner)
 {
 	struct pavo_mr *mr;
 	struct ib_mr *published;
 
-	mr = pavo_mr_alloc(ibpd, IB_ACCESS_LOCAL_WRITE | PAVO_ACCESS_DIRECT);
+	mr = pavo_mr_alloc(ibpd, IB_ACCESS_LOCAL_WRITE | PAVO_ACCESS_CLAIMED);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
 	mr->region->iova = base;
 	mr->region->length = length;
 	mr->region->pages = pages;
-	mr->region->direct = window;
+	mr->region->claims = ops;
+	mr->region->owner = owner;
 	published = pavo_mr_publish(mr);
 	return IS_ERR(published) ? ERR_CAST(published) : mr;
 }
 
-void pavo_mr_end_direct(struct pavo_mr *mr)
+void pavo_mr_end_claimed(struct pavo_mr *mr)
 {
 	struct pavo_key_table *keys = &mr->dev->keys;
 

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * window_methods.c - windows as objects of the uverbs file. Called through the methods in
- * verbs/job_methods.c's list; calls window/window.h.
+ * window_methods.c - windows as objects of the uverbs file. Called by rdma core; calls window.h.
  */
 #include <linux/capability.h>
 #include <rdma/uverbs_ioctl.h>
 #include <rdma/pavo-abi.h>
-#include "adapter.h"
-#include "verbs/verbs.h"
-#include "window/rcxt.h"
-#include "window/window.h"
+#include "window/window_private.h"
 
 #define UVERBS_MODULE_NAME pavo
 #include <rdma/uverbs_named_ioctl.h>
