@@ -17,7 +17,7 @@ local pavo = Proto("pavo", "pavo")
 
 local BTH, ICRC = 12, 4
 local OWN = 0xc0 -- opcodes from here on are pavo's own
--- What a person reads in the place of the names of packets.h.
+-- Words for people in the place of the names of packets.h.
 local types = { WINDOW_MESSAGE = "Message", WINDOW_DATA = "Data", WINDOW_READ = "Read",
 		WINDOW_DONE = "Done", EXT_ATOMIC = "Atomic Request",
 		EXT_ATOMIC_ACK = "Atomic Response", IMM64 = "Immediate Data",
