@@ -11,8 +11,7 @@
 #include "responder_private.h"
 
 pavo_request_handler *const pavo_request_handlers[PAVO_KIND_COUNT] = {
-#define HANDLER(NAME, name) \
-	[PAVO_KIND_##NAME] = pavo_execute_##name,
+#define HANDLER(NAME, name) [PAVO_KIND_##NAME] = pavo_execute_##name,
 	PAVO_REQUEST_KINDS(HANDLER)
 #undef HANDLER
 };
