@@ -4,8 +4,8 @@
 # Unit test of what lint does not do again (clean.py, module_build.py, run): a fault that was
 # planted is found each time until it is gone, also one in a file that another reads in, and
 # what is clean is not looked at again. Also citations, words that are not used (words.py), tests
-# that a page names (named_tests.py), names of the module (names.py), and ways between layers
-# (layers.py).
+# that a page names (named_tests.py), names of the module (names.py), ways between layers
+# (layers.py), and the files of an operation (operation_files).
 # Tools and make are stand-ins. Prints TAP. Run by the group unit through Meson; writes into
 # temporary folders only.
 import os
@@ -486,6 +486,22 @@ def text_of_the_figure_stays_in_its_box():
         assert y < int(base) < y + high, text
 
 
+def operations_stand_where_the_page_says():
+    """Each file of two operations is in the page's section on how to add one."""
+    page = (HERE.parents[1] / "docs/datapath.md").read_text()
+    section = re.search(r"## How to add an operation\n(.*?)(\n## |\Z)", page, re.DOTALL).group(1)
+    for operation in ["IMM64"], ["EXT_CMP_SWAP", "EXT_ATOMIC"]:
+        printed = subprocess.run([HERE / "operation_files", *operation], check=True, text=True,
+                                 stdout=subprocess.PIPE).stdout
+        product, _, _ = printed.partition("tests:")
+        files = [pathlib.Path(line.strip()) for line in product.splitlines()
+                 if line.startswith("  ")]
+        assert pathlib.Path("uapi/rdma/pavo-abi-ops.h") in files, printed
+        missing = [str(file) for file in files if file.name not in section
+                   and not file.match("kernel/responder/execute_*.c")]
+        assert not missing, f"{operation}: {missing}"
+
+
 TESTS = [tests.give(Tree, test) for test in (
     a_fault_is_found_each_time, one_in_a_file_that_is_read_in, another_tool_looks_again,
     a_fresh_build_folder_knows_it_too, a_tool_that_fails_makes_nothing_clean,
@@ -498,6 +514,7 @@ TESTS = [tests.give(Tree, test) for test in (
     an_interrupted_build_is_begun_again, lines_of_make_by_step, hashes_are_bounded,
     layers_include_what_is_below, private_headers_stay_in_their_folder,
     layers_call_what_is_below, the_table_of_layers_is_in_order,
-    the_figure_has_a_box_for_each_layer, text_of_the_figure_stays_in_its_box]
+    the_figure_has_a_box_for_each_layer, text_of_the_figure_stays_in_its_box,
+    operations_stand_where_the_page_says]
 
 sys.exit(tests.run("lint", TESTS))
