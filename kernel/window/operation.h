@@ -306,7 +306,7 @@ void pavo_operation_piece(struct pavo_operation *op,
 
 /**
  * struct pavo_arrival - a kind of packet for windows: a row for each opcode. Its headers are
- * in the row of wire/opcode.c.
+ * in its row of wire/packets.h.
  * @opcode:      enum pavo_window_op
  * @most:        most bytes of payload, whatever the operation
  * @last_status: of RDMA: the largest enum pavo_pvo_result that it may have

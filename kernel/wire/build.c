@@ -49,7 +49,7 @@ static u8 *build_##name(u8 *p, const struct pavo_pkt *pkt)		\
 	return p;							\
 }
 
-PAVO_HEADERS(BUILD_HEADER, )
+PAVO_HEADERS(BUILD_HEADER, 0)
 
 #define BUILD_IF(NAME, name, flags)		\
 	if ((flags) & PAVO_OPF_##NAME)		\

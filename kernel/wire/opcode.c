@@ -17,5 +17,5 @@
 
 const struct pavo_op_info pavo_op_table[256] = {
 	PAVO_QP_OPCODES(ROW)
-	PAVO_OPCODES_WINDOW(ROW, , 0, 0)
+	PAVO_OPCODES_WINDOW(ROW, 0, 0, 0)
 };

@@ -237,15 +237,15 @@
 /* Operations of queue pairs: BTH opcodes without the bits of the service, PAVO_OP_NAME. */
 enum pavo_bth_op {
 #define OPCODE(svc, base, name, code, kind, flags) PAVO_OP_##name = (code),
-	PAVO_OPCODES_ALL(OPCODE, , , 0)
-	PAVO_OPCODES_CONNECTED(OPCODE, , , 0)
-	PAVO_OPCODES_RELIABLE(OPCODE, , , 0)
-	PAVO_OPCODES_EXT(OPCODE, , , 0)
+	PAVO_OPCODES_ALL(OPCODE, 0, 0, 0)
+	PAVO_OPCODES_CONNECTED(OPCODE, 0, 0, 0)
+	PAVO_OPCODES_RELIABLE(OPCODE, 0, 0, 0)
+	PAVO_OPCODES_EXT(OPCODE, 0, 0, 0)
 };
 
 /* BTH opcodes of windows: PAVO_OP_NAME. */
 enum pavo_window_op {
-	PAVO_OPCODES_WINDOW(OPCODE, , , 0)
+	PAVO_OPCODES_WINDOW(OPCODE, 0, 0, 0)
 #undef OPCODE
 };
 
@@ -268,7 +268,7 @@ enum pavo_kind {
 enum pavo_op_header {
 	PAVO_OPH_BEFORE = 3,
 #define HEADER(NAME, name, more) PAVO_OPH_##NAME,
-	PAVO_HEADERS(HEADER, )
+	PAVO_HEADERS(HEADER, 0)
 #undef HEADER
 };
 
@@ -279,7 +279,7 @@ enum pavo_op_flag {
 	PAVO_OPF_LAST = 1 << 2, /* ends a message (Last, Only) */
 	PAVO_OPF_PAYLOAD = 1 << 3, /* may carry payload */
 #define HEADER(NAME, name, more) PAVO_OPF_##NAME = 1 << PAVO_OPH_##NAME,
-	PAVO_HEADERS(HEADER, )
+	PAVO_HEADERS(HEADER, 0)
 #undef HEADER
 	PAVO_OPF_DATA = PAVO_OPF_REQUEST | PAVO_OPF_PAYLOAD,
 	PAVO_OPF_ONLY = PAVO_OPF_FIRST | PAVO_OPF_LAST,
@@ -293,7 +293,7 @@ enum pavo_header_len {
 #define RESERVED(bits) + (bits) / 8
 #define HEADER(NAME, name, more) \
 	PAVO_##NAME##_LEN = 0 PAVO_##NAME##_FIELDS(NUMBER, BYTES, RESERVED),
-	PAVO_HEADERS(HEADER, )
+	PAVO_HEADERS(HEADER, 0)
 #undef HEADER
 #undef RESERVED
 #undef BYTES

@@ -52,7 +52,7 @@ static const u8 *parse_##name(struct pavo_pkt *pkt, const u8 *p)	\
 	return p;							\
 }
 
-PAVO_HEADERS(PARSE_HEADER, )
+PAVO_HEADERS(PARSE_HEADER, 0)
 
 #define PARSE_IF(NAME, name, flags)		\
 	if ((flags) & PAVO_OPF_##NAME)		\

@@ -5,7 +5,8 @@
 # planted is found each time until it is gone, also one in a file that another reads in, and
 # what is clean is not looked at again. Also citations, words that are not used (words.py), tests
 # that a page names (named_tests.py), names of the module (names.py), ways between layers
-# (layers.py), and files that know of batching (batching.py).
+# (layers.py), files that know of batching (batching.py), and the files of an operation
+# (operation_files).
 # Tools and make are stand-ins. Prints TAP. Run by the group unit through Meson; writes into
 # temporary folders only.
 import os
@@ -583,6 +584,22 @@ def counters_are_explained_where_they_are():
         "tools read np_cnp_sent: say why there is no such counter"], found
 
 
+def operations_stand_where_the_page_says():
+    """Each file of two operations is in the page's section on how to add one."""
+    page = (HERE.parents[1] / "docs/datapath.md").read_text()
+    section = re.search(r"## How to add an operation\n(.*?)(\n## |\Z)", page, re.DOTALL).group(1)
+    for operation in ["IMM64"], ["EXT_CMP_SWAP", "EXT_ATOMIC"]:
+        printed = subprocess.run([HERE / "operation_files", *operation], check=True, text=True,
+                                 stdout=subprocess.PIPE).stdout
+        product, _, _ = printed.partition("tests:")
+        files = [pathlib.Path(line.strip()) for line in product.splitlines()
+                 if line.startswith("  ")]
+        assert pathlib.Path("uapi/rdma/pavo-abi-ops.h") in files, printed
+        missing = [str(file) for file in files if file.name not in section
+                   and not file.match("kernel/responder/execute_*.c")]
+        assert not missing, f"{operation}: {missing}"
+
+
 TESTS = [tests.give(Tree, test) for test in (
     a_fault_is_found_each_time, one_in_a_file_that_is_read_in, another_tool_looks_again,
     a_fresh_build_folder_knows_it_too, a_tool_that_fails_makes_nothing_clean,
@@ -598,6 +615,7 @@ TESTS = [tests.give(Tree, test) for test in (
     layers_call_what_is_below, the_table_of_layers_is_in_order,
     parts_are_used_by_their_list_alone, few_files_know_of_batching_on_one_machine,
     there_is_room_for_more_counters, counters_are_explained_where_they_are,
-    the_figure_has_a_box_for_each_layer, text_of_the_figure_stays_in_its_box]
+    the_figure_has_a_box_for_each_layer, text_of_the_figure_stays_in_its_box,
+    operations_stand_where_the_page_says]
 
 sys.exit(tests.run("lint", TESTS))

@@ -87,6 +87,7 @@ TEST = {
     "unit-kernels": add_inputs(UNIT, "qemu-scripts/"),
     "unit-manual-pages": add_inputs(UNIT, "docs/man/", "userspace/"),
     "unit-wireshark-dissector": add_inputs(UNIT, "packaging/"),
+    "unit-checks-of-lint": add_inputs(UNIT, "docs/datapath.md", "packaging/", "userspace/"),
     "unit-engine": add_inputs(UNIT, "selftests/wire/scripts/"),
     "unit-soak": add_inputs(UNIT, "selftests/soak"),
     # Two guests with one CPU each, which mostly wait for each other.

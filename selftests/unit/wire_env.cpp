@@ -183,7 +183,7 @@ void expect_same_fields(const pavo_pkt &actual, const pavo_pkt &expected)
 	if (flags & PAVO_OPF_##NAME) {                        \
 		PAVO_##NAME##_FIELDS(NUMBER, BYTES, RESERVED) \
 	}
-	PAVO_HEADERS(HEADER, )
+	PAVO_HEADERS(HEADER, 0)
 #undef HEADER
 #undef RESERVED
 #undef BYTES

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# The Wireshark dissector (packaging/wireshark/pavo.lua) on captures of messages and of
+# The Wireshark dissector, as the build makes it of packaging/wireshark, on captures of messages and of
 # RDMA that were recorded between two adapters (record-capture), and on one that was cut.
 # The expected values are made anew here: payloads by the pattern of the tests, the key of
 # the packets by the rule in docs/protocol.md. Packets of extended operations are made up.
-# Prints TAP.
+# Prints TAP. usage: dissector_test.py PAVO.LUA
 import os
 import pathlib
 import shutil
@@ -20,7 +20,7 @@ sys.path.insert(0, str(HERE.parent))
 
 from runner import tests  # noqa: E402  (path set above)
 
-LUA = HERE.parents[1] / "packaging/wireshark/pavo.lua"
+LUA = pathlib.Path(sys.argv[1]).resolve()
 CAPTURE = HERE / "messages.pcap"
 RDMA = HERE / "rdma.pcap"
 JOB_ID, JOB_KEY = 0x1000, 0x5ec2e7

@@ -28,19 +28,21 @@ enum pavo_wqe_segment {
 	PAVO_SEG_RADDR = 1 << 0,
 	PAVO_SEG_ATOMIC = 1 << 1,
 	PAVO_SEG_BIND = 1 << 2,
-	PAVO_SEG_DATA = 1 << 3, /* any number; payload, or memory for the answer */
+	PAVO_SEG_DATA =
+		1 << 3, /* any number; payload, or memory for the answer */
 	PAVO_SEG_INLINE = 1 << 4, /* one, in the place of DataSegs */
 	PAVO_SEG_EXT_ATOMIC = 1 << 5, /* in the place of PAVO_SEG_ATOMIC */
 	PAVO_SEG_IMM64 = 1 << 6,
 	PAVO_SEG_PAYLOAD = PAVO_SEG_DATA | PAVO_SEG_INLINE,
 };
 
-/* What else there is to an operation. */
+/* Properties of an operation. */
 enum pavo_wqe_property {
 	PAVO_WQE_HAS_IMM = 1 << 0, /* pavo_next_seg.imm is immediate data */
 	PAVO_WQE_HAS_KEY = 1 << 1, /* pavo_next_seg.imm is a key */
 	PAVO_WQE_RECEIVED = 1 << 2, /* the opcode of receive completions, too */
-	PAVO_WQE_EXTENDED = 1 << 3, /* a peer may not support it (sources.md#ext) */
+	PAVO_WQE_EXTENDED =
+		1 << 3, /* a peer may not support it (sources.md#ext) */
 	PAVO_WQE_KERNEL = 1 << 4, /* kernel consumers only */
 };
 

@@ -77,7 +77,7 @@ constexpr FieldTable make_field_table()
 		constexpr unsigned flag = PAVO_OPF_##NAME;            \
 		PAVO_##NAME##_FIELDS(NUMBER, BYTES, RESERVED)         \
 	}
-	PAVO_QP_HEADERS(HEADER, )
+	PAVO_QP_HEADERS(HEADER, 0)
 #undef HEADER
 #undef NUMBER
 	table.add({"resv28", 28, PAVO_OPF_EXTATOMICETH, &Packet::resv28});
@@ -96,7 +96,7 @@ void encode_extensions(Bytes &out, const Packet &p, unsigned layout)
 	if (layout & PAVO_OPF_##NAME) {    \
 		PAVO_##NAME##_FIELDS(NUMBER, BYTES, RESERVED) \
 	}
-	PAVO_QP_HEADERS(HEADER, )
+	PAVO_QP_HEADERS(HEADER, 0)
 #undef HEADER
 #undef NUMBER
 }
@@ -126,7 +126,7 @@ void decode_extensions(Packet &p, View &in, unsigned layout)
 			throw Malformed("reserved bits are set in " + \
 					std::string(what));           \
 	}
-	PAVO_QP_HEADERS(HEADER, )
+	PAVO_QP_HEADERS(HEADER, 0)
 #undef HEADER
 #undef RESERVED
 #undef BYTES
