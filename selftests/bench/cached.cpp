@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* cached.cpp - registering memory against finding it in the cache; see cached.h. */
-#include "cached.h"
+/* cached.cpp - registering memory against finding it in the cache; see many.h. */
+#include "many.h"
 
 #include <pavo/mr_cache.h>
 #include <pavo/device.hpp>
@@ -8,16 +8,13 @@
 #include <pavo/mapping_cache.hpp>
 #include <sys/mman.h>
 
-#include <chrono>
-#include <functional>
-#include <iostream>
 #include <span>
-#include <system_error>
 #include <vector>
+
+#include "../common/errors.h"
 
 namespace {
 
-constexpr int cached_repetitions = 5;
 constexpr uint32_t length = 65536;
 constexpr size_t most = 1000;
 constexpr pavo_cache_options options = {.entries = 0,
@@ -25,28 +22,17 @@ constexpr pavo_cache_options options = {.entries = 0,
 					.idle_limit = 0,
 					.flags = PAVO_CACHE_NO_TIMER};
 
-/* Nanoseconds that each of @times calls takes. */
-uint64_t each(int times, const std::function<void(int)> &call)
+/* Prints nanoseconds that each of @times calls takes. */
+template <class Call>
+void print_each(const char *what, size_t entries, int times, Call &&call)
 {
-	auto began = std::chrono::steady_clock::now();
+	uint64_t began = now();
 
-	call(times);
-	return std::chrono::duration_cast<std::chrono::nanoseconds>(
-		       std::chrono::steady_clock::now() - began)
-		       .count() /
-	       times;
-}
-
-void fail(const char *what, int err)
-{
-	throw std::system_error(err, std::generic_category(), what);
-}
-
-void print(const char *what, size_t entries, uint64_t ns)
-{
-	std::cout << "{\"what\": \"" << what << "\", \"entries\": " << entries
-		  << ", \"ns\": " << ns << "}\n"
-		  << std::flush;
+	for (int i = 0; i < times; i++)
+		call(i);
+	print({{"what", what},
+	       {"entries", entries},
+	       {"ns", (now() - began) / times}});
 }
 
 /* Regions of a protection domain. */
@@ -59,11 +45,11 @@ public:
 
 	explicit Regions(ibv_pd *pd)
 		: pd_(pd),
-		  cache_(pavo_mr_cache_create(pd, IBV_ACCESS_LOCAL_WRITE,
-					      &options))
+		  cache_(common::must_make(
+			  pavo_mr_cache_create(pd, IBV_ACCESS_LOCAL_WRITE,
+					       &options),
+			  "pavo_mr_cache_create"))
 	{
-		if (!cache_)
-			fail("pavo_mr_cache_create", errno);
 	}
 
 	~Regions() { pavo_mr_cache_destroy(cache_); }
@@ -72,19 +58,16 @@ public:
 	void get(char *at, Piece &piece)
 	{
 		if (pavo_mr_cache_get(cache_, at, length, &piece, 1) != 1)
-			fail("pavo_mr_cache_get", ENOBUFS);
+			common::throw_errno(ENOBUFS, "pavo_mr_cache_get");
 	}
 
 	void put(const Piece &piece) { pavo_mr_cache_put(cache_, &piece, 1); }
 
 	void make(char *at)
 	{
-		ibv_mr *mr =
-			ibv_reg_mr(pd_, at, length, IBV_ACCESS_LOCAL_WRITE);
-
-		if (!mr)
-			fail("ibv_reg_mr", errno);
-		ibv_dereg_mr(mr);
+		ibv_dereg_mr(common::must_make(
+			ibv_reg_mr(pd_, at, length, IBV_ACCESS_LOCAL_WRITE),
+			"ibv_reg_mr"));
 	}
 
 private:
@@ -109,10 +92,8 @@ public:
 
 	void get(char *at, Piece &piece)
 	{
-		auto got = cache_.get(memory(at), {&piece, 1});
-
-		if (!got.has_value())
-			fail("MappingCache", got.error().number());
+		if (!cache_.get(memory(at), {&piece, 1}))
+			throw std::runtime_error("MappingCache");
 	}
 
 	void put(const Piece &piece) { cache_.put({&piece, 1}); }
@@ -130,49 +111,29 @@ private:
 	pavo::MappingCache cache_;
 };
 
-/* The cost of the rows below without the calls. */
-void measure_loop(char *memory)
-{
-	for (int i = 0; i < cached_repetitions; i++)
-		print("the loop", 0, each(20000, [&](int times) {
-			      while (times--) {
-				      char *volatile at = memory;
-
-				      (void)at;
-			      }
-		      }));
-}
-
 /* A buffer in each of @count fragments, in turn. */
 template <class Kind>
 void measure(Kind &kind, char *memory, size_t count,
 	     std::vector<typename Kind::Piece> &pieces)
 {
-	auto place = [&](size_t n) { return memory + n * PAVO_CACHE_FRAGMENT; };
+	const int times = int(pieces.size());
+	size_t n = 0;
+	auto next = [&] {
+		n = n + 1 < count ? n + 1 : 0;
+		return memory + n * PAVO_CACHE_FRAGMENT;
+	};
 
-	for (size_t n = 0; n < count; n++) {
-		kind.get(place(n), pieces[0]);
+	for (size_t i = 0; i < count; i++) {
+		kind.get(next(), pieces[0]);
 		kind.put(pieces[0]);
 	}
-	for (int i = 0; i < cached_repetitions; i++) {
-		print(Kind::found, count,
-		      each(int(pieces.size()), [&](int times) {
-			      size_t n = 0;
-
-			      while (times--) {
-				      kind.get(place(n), pieces[times]);
-				      n = n + 1 < count ? n + 1 : 0;
-			      }
-		      }));
-		print(Kind::given_back, count,
-		      each(int(pieces.size()), [&](int times) {
-			      while (times--)
-				      kind.put(pieces[times]);
-		      }));
-		print(Kind::made, count, each(200, [&](int times) {
-			      while (times--)
-				      kind.make(memory);
-		      }));
+	for (int i = 0; i < repetitions; i++) {
+		print_each(Kind::found, count, times,
+			   [&](int at) { kind.get(next(), pieces[at]); });
+		print_each(Kind::given_back, count, times,
+			   [&](int at) { kind.put(pieces[at]); });
+		print_each(Kind::made, count, 200,
+			   [&](int) { kind.make(memory); });
 	}
 }
 
@@ -191,11 +152,16 @@ void cached(ibv_pd *pd, const char *device)
 	void *at = mmap(nullptr, most * PAVO_CACHE_FRAGMENT,
 			PROT_READ | PROT_WRITE,
 			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	if (at == MAP_FAILED)
-		fail("mmap", errno);
 	char *memory = static_cast<char *>(at);
-	measure_loop(memory);
+
+	common::must(at != MAP_FAILED, "memory");
+	/* The cost of the rows below without the calls. */
+	for (int i = 0; i < repetitions; i++)
+		print_each("the loop", 0, 20000, [&](int) {
+			char *volatile loaded = memory;
+
+			(void)loaded;
+		});
 	measure_all(Regions(pd), memory);
 	measure_all(Mappings(device), memory);
 	munmap(at, most * PAVO_CACHE_FRAGMENT);

@@ -8,13 +8,10 @@
  * usage: pavo-bench-idle events|polling A B [MOST]
  */
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
-#include <memory>
-#include <stdexcept>
-#include <string_view>
-#include <vector>
+#include <iostream>
 
+#include <nlohmann/json.hpp>
 #include <rdma/pavo-abi.h>
 
 #include "../common/files.h"
@@ -29,10 +26,13 @@ constexpr size_t size = 64;
 
 void print(const char *what, size_t windows, const char *unit, double value)
 {
-	printf("{\"what\": \"%s\", \"windows\": %zu, \"unit\": \"%s\", "
-	       "\"value\": %.1f}\n",
-	       what, windows, unit, value);
-	fflush(stdout);
+	std::cout << nlohmann::json{{"what", what},
+				    {"windows", windows},
+				    {"unit", unit},
+				    {"value", value}}
+			     .dump()
+		  << '\n'
+		  << std::flush;
 }
 
 /* Bytes that a program could have now. */
@@ -122,20 +122,13 @@ void run(Wait wait, const char *a, const char *b, size_t most)
 } // namespace
 
 int main(int argc, char **argv)
-{
-	if (argc < 4) {
-		fprintf(stderr,
-			"usage: pavo-bench-idle events|polling A B [MOST]\n");
-		return 2;
-	}
-	try {
-		bool events = std::string_view(argv[1]) == "events";
-
-		run(events ? Wait::events : Wait::polling, argv[2], argv[3],
-		    argc > 4 ? strtoull(argv[4], nullptr, 0) : ~0ull);
-		return 0;
-	} catch (const std::exception &problem) {
-		fprintf(stderr, "pavo-bench-idle: %s\n", problem.what());
-		return 1;
-	}
+try {
+	if (argc < 4)
+		throw std::invalid_argument("usage: events|polling A B [MOST]");
+	run(argv[1] == std::string("events") ? Wait::events : Wait::polling,
+	    argv[2], argv[3], argc > 4 ? strtoull(argv[4], nullptr, 0) : ~0ull);
+	return 0;
+} catch (const std::exception &problem) {
+	std::cerr << "pavo-bench-idle: " << problem.what() << '\n';
+	return 1;
 }

@@ -8,10 +8,9 @@
 # A string instruction is one instruction, however many bytes it copies or clears: a CPU with
 # fast ones moves dozens of bytes in each cycle, and the bytes that it copies have a column.
 import collections
-import statistics
 
-from .profiling import Profile
 from .symbols import USER_END
+from .table import spread
 
 FIRST = "direct"
 WAYS = {"direct": "direct window", "region": "ordinary region",
@@ -24,12 +23,6 @@ CALLS, SWITCHES = "entry_SYSCALL_64", "__switch_to_asm"
 # Columns of the table: name, title, digits behind the point.
 COLUMNS = (("instructions", "instructions", 0), ("copied", "bytes copied", 0),
            ("calls", "calls", 1), ("switches", "switches", 1), ("packets", "packets", 1))
-
-
-def spread(values):
-    """What is told of several repetitions."""
-    return {"median": statistics.median(values), "min": min(values),
-            "max": max(values), "n": len(values)}
 
 
 def measured(row, counts, symbols):
@@ -133,9 +126,3 @@ def _told(of, digits):
     """Median, and the least and the most where they differ."""
     told = [f"{of[name]:,.{digits}f}" for name in ("median", "min", "max")]
     return told[0] if len(set(told)) == 1 else f"{told[0]} ({told[1]}..{told[2]})"
-
-
-def profiles(rows, parts, symbols):
-    """[(row, Profile)] of rows and their sections."""
-    return [(row, Profile(part, symbols[row["way"]], row, "pavo"))
-            for row, part in zip(rows, parts)]

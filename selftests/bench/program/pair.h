@@ -3,7 +3,7 @@
  * Two ends that have connected queue pairs, RC or UD, with their memory: what a test runs on.
  *
  * Owns: PDs, memory, completion channels and queues, queue pairs of both ends.
- * Used by: stream.cpp, latency.cpp, main.cpp.
+ * Used by: verbs.cpp, main.cpp.
  */
 #pragma once
 
@@ -16,7 +16,8 @@
 #include <infiniband/verbs.h>
 
 #include "device.h"
-#include "iwarp.h"
+
+struct rdma_cm_id;
 
 namespace bench {
 
@@ -34,15 +35,21 @@ enum class Service { rc, ud, windows };
 /* How completions are waited for. */
 enum class Wait { events, polling };
 
+/* An object of verbs, ended by its function. */
+template <auto end> struct Ender {
+	void operator()(auto *object) const { end(object); }
+};
+template <class Object, auto end>
+using Owned = std::unique_ptr<Object, Ender<end>>;
+
 /* A completion queue that one thread waits on. */
 class Completions {
 public:
 	Completions(Device &device, int depth, Wait wait);
-	~Completions();
+	~Completions() { ibv_ack_cq_events(raw(), unacked_); }
 	Completions(const Completions &) = delete;
-	Completions &operator=(const Completions &) = delete;
 
-	ibv_cq *raw() const { return cq_; }
+	ibv_cq *raw() const { return cq_.get(); }
 
 	/* Takes up to `room` completions that are there; all succeeded. */
 	int reap(ibv_wc *wc, int room);
@@ -56,8 +63,8 @@ private:
 	void next_event();
 
 	Wait wait_;
-	ibv_comp_channel *channel_ = nullptr;
-	ibv_cq *cq_ = nullptr;
+	Owned<ibv_comp_channel, ibv_destroy_comp_channel> channel_;
+	Owned<ibv_cq, ibv_destroy_cq> cq_;
 	unsigned unacked_ = 0;
 };
 
@@ -68,37 +75,54 @@ struct PairSpec {
 	int queue_pairs = 1;
 };
 
+/* Two areas; those that are no more are kept: in some guests a new page is dear. */
+struct Areas {
+	Areas();
+	~Areas();
+	Areas(const Areas &) = delete;
+
+	uint8_t *out, *in;
+};
+
 /*
  * One end: `out` is what it sends or is read from, `in` what it receives. Its queue pairs
  * share the completion queues.
  */
-struct End {
+struct End : Areas {
 	End(Device &device, const PairSpec &spec);
-	~End();
-	End(const End &) = delete;
-	End &operator=(const End &) = delete;
 
 	Device &device;
-	uint8_t *out = nullptr;
-	uint8_t *in = nullptr;
-	ibv_pd *pd = nullptr;
-	ibv_mr *mr = nullptr; /* both areas */
-	std::unique_ptr<Completions> sent;
-	std::unique_ptr<Completions> received;
-	std::vector<ibv_qp *> qps;
-	ibv_ah *to_peer = nullptr; /* UD */
+	Owned<ibv_pd, ibv_dealloc_pd> pd;
+	Owned<ibv_mr, ibv_dereg_mr> mr; /* both areas */
+	Completions sent, received;
+	std::vector<Owned<ibv_qp, ibv_destroy_qp>> qps;
+	Owned<ibv_ah, ibv_destroy_ah> to_peer; /* UD */
 	uint8_t grh[40]; /* where those of datagrams go; no test looks */
-	ibv_mr *grh_mr = nullptr; /* UD */
+	Owned<ibv_mr, ibv_dereg_mr> grh_mr; /* UD */
+};
+
+/* A connection of iWARP between two queue pairs, as long as it lives: that of rdma_cm. */
+class Call {
+public:
+	Call(const Device &a, const ibv_qp *from, const Device &b,
+	     const ibv_qp *to);
+	~Call();
+	Call(const Call &) = delete;
+
+private:
+	rdma_cm_id *listener_ = nullptr, *caller_ = nullptr, *callee_ = nullptr;
 };
 
 /* The n-th queue pair of one end is connected to the n-th of the other. */
 struct Pair {
 	Pair(Device &a, Device &b, const PairSpec &spec);
 
-	End a;
-	End b;
+	End a, b;
 	std::vector<std::unique_ptr<Call>> calls; /* iWARP */
 };
+
+void post(ibv_qp *qp, ibv_send_wr *wr);
+void post(ibv_qp *qp, ibv_recv_wr *wr);
 
 /* Where a message goes: memory of `in`; a datagram's GRH is put aside. */
 class Place {

@@ -10,41 +10,22 @@
 #include <memory>
 
 #include <pavo/rdma.hpp>
+#include <unistd.h>
 
 #include "tests.h"
 
 namespace bench {
 
-/* An eventfd. */
-class Event {
-public:
-	Event();
-	~Event();
-	Event(const Event &) = delete;
-	Event &operator=(const Event &) = delete;
-
-	int fd() const { return fd_; }
-	/* Until it is raised, or that has passed; lowers it. */
-	void wait(std::chrono::nanoseconds most);
-
-private:
-	int fd_;
-};
-
 /* One end, node 0 or 1: `out` and `in` as those of a queue pair's End. */
-struct WindowEnd {
+struct WindowEnd : Areas {
 	WindowEnd(const Device &device, uint16_t node);
-	~WindowEnd();
-	WindowEnd(const WindowEnd &) = delete;
-	WindowEnd &operator=(const WindowEnd &) = delete;
+	~WindowEnd() { close(event); }
 
 	/* Waits until @look finds something, by the window's event or by looking. */
 	void wait(Wait how, const std::function<bool()> &look,
 		  std::chrono::nanoseconds most = std::chrono::seconds(1));
 
-	Event event;
-	uint8_t *out;
-	uint8_t *in;
+	int event; /* an eventfd */
 	pavo::Device device;
 	pavo::Job job;
 	pavo::Window window;
@@ -67,8 +48,7 @@ private:
 	std::vector<uint64_t> ping_pong(size_t size, int count);
 	std::vector<uint64_t> one_sided(const LatencySpec &spec, int count);
 
-	WindowEnd a_;
-	WindowEnd b_;
+	WindowEnd a_, b_;
 	Wait wait_;
 };
 
