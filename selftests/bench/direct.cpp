@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 #include <cstring>
-#include <deque>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -34,7 +33,6 @@
 #include "../common/options.h"
 #include "../common/pattern.h"
 #include "../../userspace/examples/io_unit.hpp"
-#include "program/marker.h"
 #include "program/pair.h"
 
 namespace {
@@ -155,8 +153,6 @@ public:
 	/* One request more than a host has at a time finds a receive. */
 	Unit(End &end, Bring &&bring) : end_(end), bring_(std::move(bring))
 	{
-		for (size_t slot = 0; slot < slots; slot++)
-			free_.push_back(slot);
 		for (size_t i = 0; i < 2; i++)
 			post_receive(end, message(i));
 	}
@@ -195,23 +191,16 @@ private:
 	size_t take_slot()
 	{
 		ibv_wc wc[slots];
-		int done = free_.empty() ? end_.sent.wait(wc, slots) :
-					   end_.sent.reap(wc, slots);
 
-		while (done--) {
-			free_.push_back(busy_.front());
-			busy_.pop_front();
-		}
-		size_t slot = free_.front();
-
-		free_.pop_front();
-		busy_.push_back(slot);
-		return slot;
+		done_ += uint64_t(begun_ - done_ == slots ?
+					  end_.sent.wait(wc, slots) :
+					  end_.sent.reap(wc, slots));
+		return begun_++ % slots;
 	}
 
 	End &end_;
 	Bring bring_;
-	std::deque<size_t> free_, busy_;
+	uint64_t begun_ = 0, done_ = 0;
 };
 
 /* Work of a unit that no counter of the kernel shows. */

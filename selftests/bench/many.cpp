@@ -3,20 +3,45 @@
  * many.cpp - what a message or a key costs among many: a write by one of up to 16,384 queue pairs;
  * a write of eight bytes while there are 10, 10,000 and a million regions, each time another one;
  * the end of a key while there are 16 and more queue pairs, with what it does to the writes of
- * another one; and keys from the caches of registrations and of mappings (cached.cpp).
+ * another one; and keys from the caches of registrations and of mappings.
  * Started by ./many in a guest; prints a line of JSON for every repetition.
  * usage: pavo-bench-many A B crowd|regions|walks|cached MOST
  */
+#include <sys/mman.h>
+
+#include <chrono>
+#include <iostream>
 #include <random>
+#include <span>
+
+#include <nlohmann/json.hpp>
+#include <pavo/device.hpp>
+#include <pavo/job.hpp>
+#include <pavo/mapping_cache.hpp>
+#include <pavo/mr_cache.h>
 
 #include "../verbs/manager.h"
 #include "../verbs/tap.h"
 #include "../verbs/window.h"
-#include "many.h"
 
 using namespace pv;
 
 namespace {
+
+constexpr int repetitions = 5;
+
+uint64_t now()
+{
+	return std::chrono::duration_cast<std::chrono::nanoseconds>(
+		       std::chrono::steady_clock::now().time_since_epoch())
+		.count();
+}
+
+/* A line of the results. */
+void print(const nlohmann::json &row)
+{
+	std::cout << row.dump() << '\n' << std::flush;
+}
 
 /* Nanoseconds from the post to the completion. */
 uint64_t time_write(Env &env, Link &link, const SendWr &wr)
@@ -230,17 +255,173 @@ void walks(Env &env, size_t most)
 	}
 }
 
-void caches(Env &env, size_t)
+/* ------------------------------------------------------------------- the caches */
+
+constexpr uint32_t length = 65536;
+constexpr size_t fragments = 1000;
+constexpr pavo_cache_options options = {.entries = 0,
+					.segments = 0,
+					.idle_limit = 0,
+					.flags = PAVO_CACHE_NO_TIMER};
+
+/* Prints nanoseconds that each of @times calls takes. */
+template <class Call>
+void print_each(const char *what, size_t entries, int times, Call &&call)
 {
-	cached(local(env.a).raw_mr(must_reg(env.a, {page}).id)->pd,
-	       device_name(env.a).c_str());
+	uint64_t began = now();
+
+	for (int i = 0; i < times; i++)
+		call(i);
+	print({{"what", what},
+	       {"entries", entries},
+	       {"ns", (now() - began) / times}});
+}
+
+/* Regions of a protection domain. */
+class Regions {
+public:
+	using Piece = pavo_mr_piece;
+	static constexpr const char *found = "region found";
+	static constexpr const char *given_back = "region given back";
+	static constexpr const char *made = "region made and ended";
+
+	explicit Regions(ibv_pd *pd)
+		: pd_(pd),
+		  cache_(common::must_make(
+			  pavo_mr_cache_create(pd, IBV_ACCESS_LOCAL_WRITE,
+					       &options),
+			  "pavo_mr_cache_create"))
+	{
+	}
+
+	~Regions() { pavo_mr_cache_destroy(cache_); }
+	Regions(const Regions &) = delete;
+
+	void get(char *at, Piece &piece)
+	{
+		if (pavo_mr_cache_get(cache_, at, length, &piece, 1) != 1)
+			common::throw_errno(ENOBUFS, "pavo_mr_cache_get");
+	}
+
+	void put(const Piece &piece) { pavo_mr_cache_put(cache_, &piece, 1); }
+
+	void make(char *at)
+	{
+		ibv_dereg_mr(common::must_make(
+			ibv_reg_mr(pd_, at, length, IBV_ACCESS_LOCAL_WRITE),
+			"ibv_reg_mr"));
+	}
+
+private:
+	ibv_pd *pd_;
+	pavo_mr_cache *cache_;
+};
+
+/* Mappings of a job. */
+class Mappings {
+public:
+	using Piece = pavo::MappingPiece;
+	static constexpr const char *found = "mapping found";
+	static constexpr const char *given_back = "mapping given back";
+	static constexpr const char *made = "mapping made and ended";
+
+	explicit Mappings(const char *device)
+		: device_(pavo::Device::open(device).value()),
+		  job_(pavo::Job::reserve(device_, 0x6b657973, 1).value()),
+		  cache_(pavo::MappingCache::open(job_, options).value())
+	{
+	}
+
+	void get(char *at, Piece &piece)
+	{
+		if (!cache_.get(memory(at), {&piece, 1}))
+			throw std::runtime_error("MappingCache");
+	}
+
+	void put(const Piece &piece) { cache_.put({&piece, 1}); }
+
+	void make(char *at) { pavo::Mapping::open(job_, memory(at)).value(); }
+
+private:
+	static std::span<std::byte> memory(char *at)
+	{
+		return {reinterpret_cast<std::byte *>(at), length};
+	}
+
+	pavo::Device device_;
+	pavo::Job job_;
+	pavo::MappingCache cache_;
+};
+
+/* A buffer in each of @count fragments, in turn. */
+template <class Kind>
+void measure(Kind &kind, char *memory, size_t count,
+	     std::vector<typename Kind::Piece> &pieces)
+{
+	const int times = int(pieces.size());
+	size_t n = 0;
+	auto next = [&] {
+		n = n + 1 < count ? n + 1 : 0;
+		return memory + n * PAVO_CACHE_FRAGMENT;
+	};
+
+	for (size_t i = 0; i < count; i++) {
+		kind.get(next(), pieces[0]);
+		kind.put(pieces[0]);
+	}
+	for (int i = 0; i < repetitions; i++) {
+		print_each(Kind::found, count, times,
+			   [&](int at) { kind.get(next(), pieces[at]); });
+		print_each(Kind::given_back, count, times,
+			   [&](int at) { kind.put(pieces[at]); });
+		print_each(Kind::made, count, 200,
+			   [&](int) { kind.make(memory); });
+	}
+}
+
+template <class Kind> void measure_all(Kind &&kind, char *memory)
+{
+	std::vector<typename Kind::Piece> pieces(20000);
+
+	for (size_t count : {size_t(1), size_t(100), fragments})
+		measure(kind, memory, count, pieces);
+}
+
+void measure_cached(ibv_pd *pd, const char *device)
+{
+	void *at = mmap(nullptr, fragments * PAVO_CACHE_FRAGMENT,
+			PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	char *memory = static_cast<char *>(at);
+
+	common::must(at != MAP_FAILED, "memory");
+	/* The cost of the rows below without the calls. */
+	for (int i = 0; i < repetitions; i++)
+		print_each("the loop", 0, 20000, [&](int) {
+			char *volatile loaded = memory;
+
+			(void)loaded;
+		});
+	measure_all(Regions(pd), memory);
+	measure_all(Mappings(device), memory);
+	munmap(at, fragments * PAVO_CACHE_FRAGMENT);
+}
+
+/*
+ * A buffer of 64 KiB that is found in a cache, among 1, 100 and 1000 fragments, and one that is
+ * registered and deregistered: regions of a domain, and mappings of a job.
+ */
+void cached(Env &env, size_t)
+{
+	measure_cached(local(env.a).raw_mr(must_reg(env.a, {page}).id)->pd,
+		       device_name(env.a).c_str());
 }
 
 const std::map<std::string, void (*)(Env &, size_t)> measurements = {
 	{"crowd", crowd},
 	{"regions", regions},
 	{"walks", walks},
-	{"cached", caches}};
+	{"cached", cached}};
 
 } // namespace
 

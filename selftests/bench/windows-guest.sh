@@ -61,5 +61,9 @@ in_turn "$rounds" "${contestants[@]}"
 echo 1 >/sys/kernel/rcu_expedited
 echo 1048576 >/proc/sys/vm/max_map_count
 load pavo
-"$programs/pavo-bench-idle" "$wait" bench0 bench1 "$idle" >"$PAVO_OUT/idle.jsonl"
+for count in 1 100 10000; do
+	((count > idle)) ||
+		run idle windows --idle "$count" --ops send --sizes 64 \
+			--tests latency,rate,latency,rate,latency,rate,latency,rate,latency,rate
+done
 unload pavo

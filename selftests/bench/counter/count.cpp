@@ -6,7 +6,7 @@
  * thread: the counters need no locks). Owns: one counter per block of code and
  * per step from one block to the next, the file of results. Loaded by
  * ../profile and ../direct with the argument out=FILE. The marks are those of
- * ../program/marker.h. After each pair of marks it appends to FILE
+ * ../program/pair.h. After each pair of marks it appends to FILE
  *   section N
  *   block ADDRESS INSTRUCTIONS TIMES   a block, how often it was entered
  *   repeat ADDRESS TIMES               how many of these were a string instruction, once more

@@ -59,10 +59,14 @@ def below(of):
 
 
 def idle(rows):
-    """One dict per quantity and number of windows."""
+    """One dict per quantity and number of windows; those of messages are rows of tests."""
     values = {}
     for row in rows:
-        values.setdefault((row["what"], row["windows"], row["unit"]), []).append(row["value"])
+        if "error" not in row:
+            what = row.get("what") or ("message there" if row["test"] == "latency" else
+                                       "message of many")
+            values.setdefault((what, row["windows"], row.get("unit", "ns")), []).append(
+                row["value"] if "what" in row else table.time_of(row))
     return [{"what": what, "windows": windows, "unit": unit, **table.spread(found)}
             for (what, windows, unit), found in values.items()]
 

@@ -17,7 +17,6 @@
 
 #include "../../common/errors.h"
 #include "../../common/options.h"
-#include "marker.h"
 #include "tests.h"
 
 namespace bench {
@@ -55,6 +54,7 @@ struct Options {
 	std::vector<size_t> sizes{2, 64, 4096, 65536, 1048576};
 	PairSpec pair;
 	int scale = 1;
+	size_t idle = 0;
 	uint64_t seed = 1;
 	std::string devices[2];
 	std::string peer_namespace;
@@ -177,6 +177,8 @@ void run_test(Device &a, Device &b, const Options &options, Op op, Kind kind,
 	row["test"] = options.name.empty() ? name_of(kinds, kind) :
 					     options.name;
 	row["size"] = size;
+	if (options.idle)
+		row["windows"] = options.idle;
 	for (const char *what :
 	     {"tx_packets", "rx_packets", "tx_bytes", "rx_bytes"})
 		row[what] = traffic.moved(what);
@@ -214,6 +216,9 @@ void run_all(const Options &options)
 
 	action.sa_handler = on_alarm;
 	sigaction(SIGALRM, &action, nullptr);
+	std::shared_ptr<void> idle = options.idle ? open_idle(a, options.idle) :
+						    nullptr;
+
 	for (Op op : options.ops)
 		for (Kind kind : options.kinds)
 			for (size_t size : options.sizes) {
@@ -257,6 +262,8 @@ Options parse(int argc, char **argv)
 		       "of the test in the lines (what is measured)");
 	app.add_option("--scale", options.scale, "so many times the messages")
 		->check(CLI::PositiveNumber);
+	app.add_option("--idle", options.idle,
+		       "windows of the first device, most of which do nothing");
 	app.add_option("--seed", options.seed, "of the data (1)");
 	app.add_option("--maps", options.maps,
 		       "file for the program's memory map, for the profiler");

@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <ctime>
 #include <memory>
 #include <vector>
 
@@ -152,6 +153,31 @@ void verify(const uint8_t *got, const uint8_t *sent, size_t slots,
 inline size_t stride_of(size_t size)
 {
 	return (size + line - 1) / line * line;
+}
+
+/*
+ * Marks of the measured part of a run for the two profilers: the instruction counter (../counter)
+ * sees them, and the sampler of the host needs the time of the first one. A mark is
+ * a no-operation with a number in it that no compiler emits: on a real machine,
+ * and in an emulator without the counter, nothing happens.
+ */
+inline uint64_t began_ns; /* by the clock that host and guest share */
+
+/* nopl disp32(%rax,%rax,1); the displacement is 'pav' and 1 or 2 */
+inline void mark_begin()
+{
+	timespec time;
+
+	clock_gettime(CLOCK_REALTIME, &time);
+	began_ns = uint64_t(time.tv_sec) * 1000000000 + time.tv_nsec;
+	asm volatile(".byte 0x0f, 0x1f, 0x84, 0x00, 0x70, 0x61, 0x76, 0x01" ::
+			     : "memory");
+}
+
+inline void mark_end()
+{
+	asm volatile(".byte 0x0f, 0x1f, 0x84, 0x00, 0x70, 0x61, 0x76, 0x02" ::
+			     : "memory");
 }
 
 } // namespace bench

@@ -11,7 +11,6 @@
 #include <algorithm>
 
 #include "../../common/pattern.h"
-#include "marker.h"
 #include "pair.h"
 
 namespace bench {
@@ -74,6 +73,12 @@ public:
 private:
 	Pair pair_;
 };
+
+/*
+ * Opens windows that do nothing, and prints how much memory each takes and how long it takes to
+ * open another, several times. They live as long as the result. @count: with that of a sender.
+ */
+std::shared_ptr<void> open_idle(const Device &device, size_t count);
 
 /* Windows between devices of pavo; windows.cpp. */
 std::unique_ptr<Transport> make_windows(const Device &a, const Device &b,

@@ -2,21 +2,23 @@
 /*
  * The measurements over windows: messages from FIFO to FIFO, RDMA by pavo::Rdma.
  *
- * Owns: the loops, likenesses of those in verbs.cpp. Called by: main.cpp,
- * ../idle.cpp. A message in a FIFO is used where it is, as a program would; the last
+ * Owns: the loops, likenesses of those in verbs.cpp. Called by: main.cpp. A message in a FIFO is used where it is, as a program would; the last
  * messages of a run are copied out and compared.
  */
-#include "windows.h"
-
-#include <algorithm>
 #include <cstring>
-#include <stdexcept>
-#include <string>
+#include <functional>
+#include <iostream>
 
+#include <nlohmann/json.hpp>
+#include <pavo/rdma.hpp>
 #include <poll.h>
+#include <rdma/pavo-abi.h>
 #include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "../../common/errors.h"
+#include "../../common/files.h"
+#include "tests.h"
 
 namespace bench {
 
@@ -33,14 +35,6 @@ pavo::Job job_on(const pavo::Device &device, uint16_t node)
 {
 	return node ? pavo::Job::join(device, job_id, job_key).value() :
 		      pavo::Job::reserve(device, job_id, job_key).value();
-}
-
-void set_peer(WindowEnd &end, uint16_t node, const Device &peer)
-{
-	pavo::Gid gid;
-
-	memcpy(gid.data(), peer.gid.raw, gid.size());
-	must(end.window.set_node(node, gid), "a route");
 }
 
 std::span<const std::byte> bytes(const uint8_t *at, size_t size)
@@ -71,47 +65,83 @@ void verify_any_order(const uint8_t *got, const uint8_t *sent, size_t slots,
 	}
 }
 
-} // namespace
-
-WindowEnd::WindowEnd(const Device &verbs, uint16_t node)
-	: event(common::must_not_fail(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC),
-				      "eventfd")),
-	  device(pavo::Device::open(verbs.name).value()),
-	  job(job_on(device, node)),
-	  window(pavo::Window::open(job,
-				    {.node = node,
-				     .send_frames = 256,
-				     .recv_frames = 512,
-				     .gid_index = uint16_t(verbs.gid_index),
-				     .recv_event = event})
-			 .value()),
-	  mapping(pavo::Mapping::open(job, {reinterpret_cast<std::byte *>(out),
-					    2 * area_bytes})
-			  .value())
-{
-}
-
-void WindowEnd::wait(Wait how, const std::function<bool()> &look,
-		     std::chrono::nanoseconds most)
-{
-	while (!look()) {
-		if (out_of_time)
-			throw std::runtime_error("hangs");
-		if (how == Wait::polling)
-			continue;
-		must(window.recv_threshold(1), "threshold");
-		/* one that came between the look and the request */
-		if (look())
-			return;
-		timespec time = {time_t(most.count() / 1'000'000'000),
-				 long(most.count() % 1'000'000'000)};
-		pollfd until = {event, POLLIN, 0};
-		eventfd_t times;
-
-		if (ppoll(&until, 1, &time, nullptr) == 1)
-			common::must_return_0(eventfd_read(event, &times),
-					      "eventfd");
+/* One end, node 0 or 1: `out` and `in` as those of a queue pair's End. */
+struct WindowEnd : Areas {
+	WindowEnd(const Device &verbs, uint16_t node)
+		: event(common::must_not_fail(
+			  eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC), "eventfd")),
+		  device(pavo::Device::open(verbs.name).value()),
+		  job(job_on(device, node)),
+		  window(pavo::Window::open(
+				 job, {.node = node,
+				       .send_frames = 256,
+				       .recv_frames = 512,
+				       .gid_index = uint16_t(verbs.gid_index),
+				       .recv_event = event})
+				 .value()),
+		  mapping(pavo::Mapping::open(
+				  job, {reinterpret_cast<std::byte *>(out),
+					2 * area_bytes})
+				  .value())
+	{
 	}
+	~WindowEnd() { close(event); }
+
+	/* Waits until @look finds something, by the window's event or by looking. */
+	void wait(Wait how, const std::function<bool()> &look,
+		  std::chrono::nanoseconds most = std::chrono::seconds(1))
+	{
+		while (!look()) {
+			if (out_of_time)
+				throw std::runtime_error("hangs");
+			if (how == Wait::polling)
+				continue;
+			must(window.recv_threshold(1), "threshold");
+			/* one that came between the look and the request */
+			if (look())
+				return;
+			timespec time = {time_t(most.count() / 1'000'000'000),
+					 long(most.count() % 1'000'000'000)};
+			pollfd until = {event, POLLIN, 0};
+			eventfd_t times;
+
+			if (ppoll(&until, 1, &time, nullptr) == 1)
+				common::must_return_0(
+					eventfd_read(event, &times), "eventfd");
+		}
+	}
+
+	int event; /* an eventfd */
+	pavo::Device device;
+	pavo::Job job;
+	pavo::Window window;
+	pavo::Mapping mapping;
+};
+
+class Windows : public Transport {
+public:
+	Windows(const Device &a, const Device &b, Wait wait);
+
+	bool takes(Op op, size_t size) const override;
+	uint64_t stream(const StreamSpec &spec) override;
+	std::vector<uint64_t> latency(const LatencySpec &spec) override;
+
+private:
+	uint64_t stream_messages(const StreamSpec &spec);
+	uint64_t stream_rdma(const StreamSpec &spec);
+	std::vector<uint64_t> ping_pong(size_t size, int count);
+	std::vector<uint64_t> one_sided(const LatencySpec &spec, int count);
+
+	WindowEnd a_, b_;
+	Wait wait_;
+};
+
+void set_peer(WindowEnd &end, uint16_t node, const Device &peer)
+{
+	pavo::Gid gid;
+
+	memcpy(gid.data(), peer.gid.raw, gid.size());
+	must(end.window.set_node(node, gid), "a route");
 }
 
 Windows::Windows(const Device &a, const Device &b, Wait wait)
@@ -210,8 +240,6 @@ std::vector<uint64_t> Windows::ping_pong(size_t size, int count)
 
 /* -------------------------------------------------------------------- RDMA */
 
-namespace {
-
 /* Operations of one end on the other's memory. */
 class Operations {
 public:
@@ -274,8 +302,6 @@ private:
 	uint64_t done_ = 0;
 };
 
-} // namespace
-
 uint64_t Windows::stream_rdma(const StreamSpec &spec)
 {
 	bool read = spec.op == Op::read;
@@ -307,6 +333,76 @@ std::vector<uint64_t> Windows::one_sided(const LatencySpec &spec, int count)
 		operations.begin(0);
 		operations.wait();
 	});
+}
+
+/* -------------------------------------------------------- windows that do nothing */
+
+constexpr int repetitions = 5;
+/* Free pages that a CPU keeps are not counted: of a few windows nothing can be said. */
+constexpr size_t tells = 1000;
+
+/* Windows as small as they can be. */
+struct Idle {
+	explicit Idle(const Device &verbs)
+		: device(pavo::Device::open(verbs.name).value()),
+		  job(pavo::Job::reserve(device, job_id + 1, job_key).value())
+	{
+	}
+
+	void open(size_t count)
+	{
+		while (count--)
+			windows.push_back(std::make_unique<pavo::Window>(
+				pavo::Window::open(
+					job, {.send_frames = PAVO_FIFO_LEAST,
+					      .recv_frames = PAVO_FIFO_LEAST})
+					.value()));
+	}
+
+	pavo::Device device;
+	pavo::Job job;
+	std::vector<std::unique_ptr<pavo::Window>> windows;
+};
+
+void print(const char *what, size_t windows, const char *unit, double value)
+{
+	std::cout << nlohmann::json{{"what", what},
+				    {"windows", windows},
+				    {"unit", unit},
+				    {"value", value}}
+			     .dump()
+		  << '\n';
+}
+
+/* Bytes that a program could have now. */
+double available()
+{
+	return 1024. * common::number_behind("/proc/meminfo", "MemAvailable:");
+}
+
+} // namespace
+
+std::shared_ptr<void> open_idle(const Device &device, size_t count)
+{
+	auto idle = std::make_shared<Idle>(device);
+
+	for (int left = repetitions; left; left--) {
+		size_t part = (count - 1 - idle->windows.size()) / left;
+		double before = available();
+
+		idle->open(part);
+		if (part >= tells)
+			print("memory of a window", count, "bytes",
+			      (before - available()) / double(part));
+	}
+	for (int i = 0; i < repetitions; i++) {
+		uint64_t start = now();
+
+		idle->open(1);
+		print("opening a window", count, "ns", double(now() - start));
+	}
+	idle->windows.resize(count - 1);
+	return idle;
 }
 
 std::unique_ptr<Transport> make_windows(const Device &a, const Device &b,
