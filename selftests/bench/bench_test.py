@@ -239,6 +239,10 @@ def plot_draws():
     picture = plot.draw(lines, "a < b")
     assert picture.startswith("<svg") and picture.count('class="rxe"') == 4
     assert picture.count('class="siw"') == 4 and "3.00" in picture
+    # the number of a ratio stands behind its range, of however many rounds that is
+    assert picture == plot.draw([{**line, "ratios": {
+        name: {**ratio, "n": 99} for name, ratio in line["ratios"].items()}} for line in lines],
+        "a < b")
     assert "a &lt; b" in picture and "pavo / siw (kernel TCP)" in picture
 
 

@@ -31,7 +31,7 @@ def _text(x, y, words, more=""):
 
 def _bar(y, name, ratio, scale):
     """The bar of one ratio, its range, and its number."""
-    ends = {key: LEFT + scale * min(value, LIMIT) for key, value in ratio.items()}
+    ends = {key: LEFT + scale * min(ratio[key], LIMIT) for key in ("median", "min", "max")}
     colour = COLOURS.get(name, "#666666")
     middle = y + BAR / 2
     return [f'<rect class="{name}" x="{LEFT}" y="{y}" width="{ends["median"] - LEFT:.1f}" '
