@@ -611,7 +611,7 @@ def direct_table():
     said = direct.text("title", direct.compare(
         [{"direct": [counted(1000)], "nvmet": [counted(2500, way="nvmet")]},
          {"direct": [counted(1002)], "nvmet": [counted(2505, way="nvmet")]}]))
-    assert said.startswith("title\n") and "4096 bytes, near peers" in said
+    assert said.startswith("title\n") and "4096 bytes, same-host peers" in said
     assert all(word in said for word in ("1,001 (1,000..1,002)", "nvmet-rdma", "2.50", " 4,096 ",
                                          "1.00"))
 
