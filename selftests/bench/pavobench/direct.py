@@ -55,25 +55,18 @@ def key_of(row):
 def compare(rounds):
     """[{"wire", "size", "of": {way: {column: spread, "ratio": spread}}}]; a ratio above 1:
     the way takes more instructions than the direct window, in the same round."""
-    keys = {key_of(row): None for ways in rounds for rows in ways.values() for row in rows}
-    return [{"wire": wire, "size": size, "of": _of_key(rounds, (wire, size))}
-            for wire, size in keys]
-
-
-def _of_key(rounds, key):
     found = {}
     for ways in rounds:
-        here = {way: row for way, rows in ways.items() for row in rows
-                if key_of(row) == key}
-        for way, row in here.items():
-            values = found.setdefault(way, {})
+        first = {key_of(row): row["instructions"] for row in ways.get(FIRST, [])}
+        for way, row in [(way, row) for way, rows in ways.items() for row in rows]:
+            values = found.setdefault(key_of(row), {}).setdefault(way, {})
             for column, *_ in COLUMNS:
                 values.setdefault(column, []).append(row[column])
-            if FIRST in here:
-                values.setdefault("ratio", []).append(
-                    row["instructions"] / here[FIRST]["instructions"])
-    return {way: {column: spread(many) for column, many in values.items()}
-            for way, values in found.items()}
+            if key_of(row) in first:
+                values.setdefault("ratio", []).append(row["instructions"] / first[key_of(row)])
+    return [{"wire": wire, "size": size, "of": {
+        way: {column: spread(many) for column, many in values.items()}
+        for way, values in of.items()}} for (wire, size), of in found.items()]
 
 
 def wrong(rounds, wanted):
