@@ -258,11 +258,11 @@ bench-windows: bench-deps kernel modules
 
 bench-keys: bench-deps kernel modules
 	$(call build,tests-bench-keys)
-	selftests/bench/keys $(BENCH)
+	selftests/bench/many keys $(BENCH)
 
 bench-scale: bench-deps kernel modules
 	$(call build,tests-bench-scale)
-	selftests/bench/scale $(BENCH)
+	selftests/bench/many scale $(BENCH)
 
 bench-direct: bench-deps kernel modules
 	$(call build,tests-bench-direct)

@@ -5,7 +5,7 @@
 # and rounds in which each way from the disk to the other end is measured in turn. Run through
 # pavo-vm, as root in a guest of its own; results go to $PAVO_OUT.
 #
-# usage: direct-guest.sh PAVO-BENCH ROUNDS WAYS WIRES [pavo-bench-direct options]
+# usage: direct-guest.sh PROGRAMS ROUNDS WAYS WIRES [pavo-bench-direct options]
 #   WAYS   of direct,double,region,nvmet,disk,link; their order turns round every round
 #   WIRES  of near,cut: same-host peers, and interfaces that do not segment tunnels
 # leaves: environment; ROUND-WAY.jsonl and WAY.maps for each measurement; pavo.kallsyms; in
@@ -19,10 +19,10 @@ here=$(dirname "$(readlink -f "$0")")
 # shellcheck source=selftests/apps/storage/target.sh
 . "$here/../apps/storage/target.sh"
 
-program=${1%/*}/pavo-bench-direct rounds=$2
+program=$1/pavo-bench-direct rounds=$2
 IFS=, read -ra ways <<<"$3"
 IFS=, read -ra wires <<<"$4"
-shift 4
+options=("${@:5}")
 disk=/dev/nvme0n1
 
 # fabric_disk: the block device that the host of NVMe over fabrics has.
@@ -35,43 +35,38 @@ fabric_disk()
 	done
 }
 
-has_fabric_disk()
-{
-	[ -b "$(fabric_disk)" ]
-}
-
 lacks_fabric_disk()
 {
-	! has_fabric_disk
+	[ ! -b "$(fabric_disk)" ]
 }
 
-# run ROUND WAY DISK OPTIONS...: on each wire
+# run ROUND WAY DISK: on each wire
 run()
 {
-	local round=$1 way=$2 from=$3 wire
-	shift 3
+	local wire
 	for wire in "${wires[@]}"; do
 		[ "$wire" != cut ] || segmentation off
-		"$program" --seed "$round" --wire "$wire" --maps "$PAVO_OUT/$way.maps" "$@" \
-			"$way" "$from" bench0 bench1 >>"$PAVO_OUT/$round-$way.jsonl"
+		"$program" --seed "$1" --wire "$wire" --maps "$PAVO_OUT/$2.maps" "${options[@]}" \
+			"$2" "$3" bench0 bench1 >>"$PAVO_OUT/$1-$2.jsonl"
 		segmentation on
 	done
 }
 
+# The disk of the round has a pattern of its own, by the first of the ways.
+filled=
 measure()
 {
-	local round=$1 way=$2
-	if [ "$way" = nvmet ]; then
-		nvme_connect 10.9.0.2 --host-traddr=10.9.0.1 --nr-io-queues=1
-		wait_for has_fabric_disk
-		run "$round" "$way" "$(fabric_disk)" "${@:3}"
-		nvme disconnect -n "$nqn" >&2
-		wait_for lacks_fabric_disk
-	else
-		run "$round" "$way" "$disk" "${@:3}"
+	[ "$filled" = "$1" ] || "$program" --seed "$1" fill "$disk"
+	filled=$1
+	if [ "$2" != nvmet ]; then
+		run "$1" "$2" "$disk"
+		return
 	fi
-	echo "$round-$way" >>"$PAVO_OUT/finished"
-	echo "round $round of $rounds: $way"
+	nvme_connect 10.9.0.2 --host-traddr=10.9.0.1 --nr-io-queues=1
+	wait_for refused lacks_fabric_disk
+	run "$1" "$2" "$(fabric_disk)"
+	nvme disconnect -n "$nqn" >&2
+	wait_for lacks_fabric_disk
 }
 
 # Until the kernel has seeded its generator every random number is dear, which is so on no machine
@@ -89,10 +84,5 @@ driver_environment pavo >>"$PAVO_OUT/environment"
 echo "nvme_register_always=$(</sys/module/nvme_rdma/parameters/register_always)" \
 	>>"$PAVO_OUT/environment"
 cat /proc/kallsyms >"$PAVO_OUT/pavo.kallsyms"
-for ((round = 1; round <= rounds; round++)); do
-	"$program" --seed "$round" fill "$disk"
-	for ((i = 0; i < ${#ways[@]}; i++)); do
-		measure "$round" "${ways[(i + round) % ${#ways[@]}]}" "$@"
-	done
-done
+in_turn "$rounds" "${ways[@]}"
 nvmet_ends

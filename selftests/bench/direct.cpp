@@ -18,11 +18,10 @@
 #include <unistd.h>
 
 #include <cstring>
-#include <deque>
 #include <fstream>
 #include <iostream>
 #include <memory>
-#include <optional>
+#include <functional>
 #include <thread>
 
 #include <fmt/format.h>
@@ -34,7 +33,6 @@
 #include "../common/options.h"
 #include "../common/pattern.h"
 #include "../../userspace/examples/io_unit.hpp"
-#include "program/marker.h"
 #include "program/pair.h"
 
 namespace {
@@ -92,20 +90,15 @@ private:
 };
 
 /* Memory of whole pages that no adapter knows. */
-class Heap {
-public:
-	Heap() : at_(static_cast<uint8_t *>(aligned_alloc(4096, most_size)))
-	{
-		must(at_ != nullptr, "memory");
-		blank(at_, most_size);
-	}
-	~Heap() { free(at_); }
-	Heap(const Heap &) = delete;
-	uint8_t *get() const { return at_; }
+using Heap = std::shared_ptr<uint8_t>;
+Heap make_heap()
+{
+	Heap heap(static_cast<uint8_t *>(aligned_alloc(4096, most_size)), free);
 
-private:
-	uint8_t *at_;
-};
+	must(heap != nullptr, "memory");
+	blank(heap.get(), most_size);
+	return heap;
+}
 
 /* Messages lie in the areas that the bytes of I/Os do not take. */
 constexpr size_t message_size = 64;
@@ -114,11 +107,9 @@ static_assert(sizeof(IoRequest) <= message_size);
 void post_receive(End &end, uint8_t *to)
 {
 	ibv_sge sge = {uintptr_t(to), uint32_t(message_size), end.mr->lkey};
-	ibv_recv_wr wr = {}, *bad;
+	ibv_recv_wr wr = {.sg_list = &sge, .num_sge = 1};
 
-	wr.sg_list = &sge;
-	wr.num_sge = 1;
-	must_return_0(ibv_post_recv(end.qps[0], &wr, &bad), "receive");
+	post(end.qps[0].get(), &wr);
 }
 
 /* A message, and an RDMA write in front of it. */
@@ -150,41 +141,28 @@ struct Posted {
 	ibv_send_wr data_wr = {}, message_wr = {};
 };
 
-void post(End &end, ibv_send_wr &wr)
-{
-	ibv_send_wr *bad;
-
-	must_return_0(ibv_post_send(end.qps[0], &wr, &bad), "send");
-}
-
 /* ------------------------------------------------------------------- the unit */
 
-/* Its work that no counter of the kernel shows. */
-struct Work {
-	uint64_t copied = 0; /* bytes, by the program */
-	uint64_t again = 0; /* calls that told of bytes too early */
-};
+/* Brings the bytes of a request to the host, and the answer behind them. */
+using Bring = std::function<void(const IoRequest &request, size_t slot,
+				 Posted &answer)>;
 
 /* Serves requests until the host has no more. */
 class Unit {
 public:
 	/* One request more than a host has at a time finds a receive. */
-	explicit Unit(End &end) : end_(end)
+	Unit(End &end, Bring &&bring) : end_(end), bring_(std::move(bring))
 	{
-		for (size_t slot = 0; slot < slots; slot++)
-			free_.push_back(slot);
 		for (size_t i = 0; i < 2; i++)
 			post_receive(end, message(i));
 	}
-	virtual ~Unit() = default;
-	Unit(const Unit &) = delete;
 
 	void run()
 	{
 		for (size_t i = 0;; i = !i) {
 			ibv_wc wc;
 
-			end_.received->wait(&wc, 1);
+			end_.received.wait(&wc, 1);
 			IoRequest request;
 
 			memcpy(&request, message(i), sizeof(request));
@@ -194,15 +172,6 @@ public:
 			serve(request);
 		}
 	}
-
-	Work work;
-
-protected:
-	/* Brings the bytes to the host, and the answer behind them. */
-	virtual void bring(const IoRequest &request, size_t slot,
-			   Posted &answer) = 0;
-
-	End &end_;
 
 private:
 	uint8_t *message(size_t i) const { return end_.in + i * message_size; }
@@ -215,132 +184,109 @@ private:
 		*status = {request.tag, 0};
 		Posted answer(end_, status, sizeof(*status));
 
-		bring(request, slot, answer);
+		bring_(request, slot, answer);
 	}
 
 	/* A slot is free again when the host has its status. */
 	size_t take_slot()
 	{
 		ibv_wc wc[slots];
-		int done = free_.empty() ? end_.sent->wait(wc, slots) :
-					   end_.sent->reap(wc, slots);
 
-		while (done--) {
-			free_.push_back(busy_.front());
-			busy_.pop_front();
-		}
-		size_t slot = free_.front();
-
-		free_.pop_front();
-		busy_.push_back(slot);
-		return slot;
+		done_ += uint64_t(begun_ - done_ == slots ?
+					  end_.sent.wait(wc, slots) :
+					  end_.sent.reap(wc, slots));
+		return begun_++ % slots;
 	}
 
-	std::deque<size_t> free_, busy_;
+	End &end_;
+	Bring bring_;
+	uint64_t begun_ = 0, done_ = 0;
+};
+
+/* Work of a unit that no counter of the kernel shows. */
+struct Work {
+	uint64_t copied = 0; /* bytes, by the program */
+	uint64_t again = 0; /* calls that told of bytes too early */
 };
 
 /* The disk fills a range; its last byte sends what was posted before. */
-class DirectUnit : public Unit {
-public:
-	DirectUnit(End &end, const Disk &disk, size_t size)
-		: Unit(end), disk_(disk),
-		  window_(must(pavo::DirectWindow::open(
-				       end.pd, {.ranges = slots,
-						.range_size = uint32_t(size),
-						.buffers = slots}),
-			       "direct window"))
-	{
-	}
+Bring bring_direct(End &end, const Disk &disk, size_t size, Work &work)
+{
+	auto window = std::make_shared<pavo::DirectWindow>(
+		must(pavo::DirectWindow::open(end.pd.get(),
+					      {.ranges = slots,
+					       .range_size = uint32_t(size),
+					       .buffers = slots}),
+		     "direct window"));
 
-private:
-	void bring(const IoRequest &request, size_t slot,
-		   Posted &answer) override
-	{
+	return [&, window](const IoRequest &request, size_t slot,
+			   Posted &answer) {
 		const auto range = uint32_t(slot);
-		ibv_send_wr &wr = answer.with_write(
-			window_.sge(range, request.length), request);
 
-		must(pavo::post_direct(window_, range, request.length,
-				       end_.qps[0], wr),
+		must(pavo::post_direct(
+			     *window, range, request.length, end.qps[0].get(),
+			     answer.with_write(window->sge(range,
+							   request.length),
+					       request)),
 		     "post to a range");
-		disk_.read(window_.memory(range).data(), request.length,
-			   request.offset);
+		disk.read(window->memory(range).data(), request.length,
+			  request.offset);
 		/* The device may put its pages a moment after it said that it is done. */
-		for (;;) {
+		for (;; work.again++) {
 			pavo::Result<void> told =
-				window_.commit(range, request.length);
+				window->commit(range, request.length);
 
-			if (told !=
-			    pavo::Unexpected(
-				    std::errc::device_or_resource_busy)) {
-				must(std::move(told), "count of a range");
-				return;
-			}
-			work.again++;
+			if (told == pavo::Unexpected(
+					    std::errc::device_or_resource_busy))
+				continue;
+			must(std::move(told), "count of a range");
+			return;
 		}
-	}
+	};
+}
 
-	const Disk &disk_;
-	pavo::DirectWindow window_;
-};
+/* The disk fills a region, which is sent then; or memory that is copied to it. */
+Bring bring_region(End &end, const Disk &disk, Heap heap, Work &work)
+{
+	return [&, heap](const IoRequest &request, size_t slot,
+			 Posted &answer) {
+		uint8_t *at = end.out + slot * most_size;
 
-/* The disk fills a region, which is sent then. */
-class RegionUnit : public Unit {
-public:
-	RegionUnit(End &end, const Disk &disk, bool doubly)
-		: Unit(end), disk_(disk)
-	{
-		if (doubly)
-			heap_.emplace();
-	}
-
-private:
-	void bring(const IoRequest &request, size_t slot,
-		   Posted &answer) override
-	{
-		uint8_t *at = end_.out + slot * most_size;
-
-		disk_.read(heap_ ? heap_->get() : at, request.length,
-			   request.offset);
-		if (heap_) {
-			memcpy(at, heap_->get(), request.length);
+		disk.read(heap ? heap.get() : at, request.length,
+			  request.offset);
+		if (heap) {
+			memcpy(at, heap.get(), request.length);
 			work.copied += request.length;
 		}
-		post(end_, answer.with_write({uintptr_t(at), request.length,
-					      end_.mr->lkey},
-					     request));
-	}
-
-	const Disk &disk_;
-	std::optional<Heap> heap_;
-};
+		post(end.qps[0].get(),
+		     &answer.with_write({uintptr_t(at), request.length,
+					 end.mr->lkey},
+					request));
+	};
+}
 
 /* The bytes are there. */
-class LinkUnit : public Unit {
-public:
-	LinkUnit(End &end, uint64_t seed) : Unit(end)
-	{
-		pattern_fill(end.out, area_bytes, seed, 0);
-	}
+Bring bring_link(End &end, uint64_t seed)
+{
+	pattern_fill(end.out, area_bytes, seed, 0);
+	return [&](const IoRequest &request, size_t, Posted &answer) {
+		post(end.qps[0].get(),
+		     &answer.with_write({uintptr_t(end.out + request.offset),
+					 request.length, end.mr->lkey},
+					request));
+	};
+}
 
-private:
-	void bring(const IoRequest &request, size_t, Posted &answer) override
-	{
-		post(end_,
-		     answer.with_write({uintptr_t(end_.out + request.offset),
-					request.length, end_.mr->lkey},
-				       request));
-	}
-};
-
-std::unique_ptr<Unit> make_unit(const Options &options, End &end,
-				const Disk &disk, size_t size)
+Bring make_bring(const Options &options, End &end, const Disk &disk,
+		 size_t size, Work &work)
 {
 	if (options.way == "direct")
-		return std::make_unique<DirectUnit>(end, disk, size);
+		return bring_direct(end, disk, size, work);
 	if (options.way == "link")
-		return std::make_unique<LinkUnit>(end, options.seed);
-	return std::make_unique<RegionUnit>(end, disk, options.way == "double");
+		return bring_link(end, options.seed);
+	return bring_region(end, disk,
+			    options.way == "double" ? make_heap() : nullptr,
+			    work);
 }
 
 /* ------------------------------------------------------------------- the host */
@@ -364,15 +310,6 @@ void measure(const Options &options, uint8_t *memory, size_t size, Ask &&ask)
 
 	must(wrong < 0, fmt::format("{}, {} bytes: byte {} is wrong",
 				    options.way, size, wrong));
-}
-
-/* As a file: by the host's kernel alone, or with what it has the fabric do. */
-void measure_file(const Options &options, uint8_t *memory, size_t size,
-		  const Disk &disk)
-{
-	measure(options, memory, size, [&](uint8_t *to, uint64_t offset) {
-		disk.read(to, size, offset);
-	});
 }
 
 /* The host of a unit, which serves it in a thread of its own as long as this lives. */
@@ -410,7 +347,7 @@ public:
 		post_receive(end_, end_.out + message_size);
 		send({uintptr_t(to), offset, end_.mr->rkey, uint32_t(size),
 		      IoCommand::read, ++tag_});
-		end_.received->wait(&wc, 1);
+		end_.received.wait(&wc, 1);
 		must(status_->tag == tag_ && !status_->error,
 		     "a status of another I/O");
 	}
@@ -433,11 +370,11 @@ private:
 		ibv_wc wc[slots];
 
 		/* The last one has arrived, for it was answered. */
-		end_.sent->reap(wc, slots);
+		end_.sent.reap(wc, slots);
 		*request_ = what;
 		Posted message(end_, request_, sizeof(what));
 
-		post(end_, message.message_wr);
+		post(end_.qps[0].get(), &message.message_wr);
 	}
 
 	End &end_;
@@ -447,36 +384,33 @@ private:
 	std::thread thread_;
 };
 
-void measure_unit(const Options &options, End &host_end, size_t size,
-		  Unit &unit)
-{
-	Host host(host_end, unit);
-
-	measure(options, host_end.in, size, [&](uint8_t *to, uint64_t offset) {
-		host.ask(to, offset, size);
-	});
-}
-
 void run_one(const Options &options, Device &a, Device &b, const Disk &disk,
 	     size_t size)
 {
-	common::Moved sent(b.name(), "direct_sent");
-	common::Moved copied(b.name(), "direct_copied");
+	common::Moved sent(b.name, "direct_sent");
+	common::Moved copied(b.name, "direct_copied");
 	Pair ends(a, b, {});
-	Traffic before = a.traffic();
-	const uint64_t drops = backlog_drops();
+	Traffic traffic(a);
 	Work work;
 
+	/* As a file: by the host's kernel alone, or with what it has the fabric do. */
 	if (options.way == "disk" || options.way == "nvmet") {
-		measure_file(options, ends.a.in, size, disk);
+		measure(options, ends.a.in, size,
+			[&](uint8_t *to, uint64_t offset) {
+				disk.read(to, size, offset);
+			});
 	} else {
-		std::unique_ptr<Unit> unit =
-			make_unit(options, ends.b, disk, size);
+		Unit unit(ends.b,
+			  make_bring(options, ends.b, disk, size, work));
+		Host host(ends.a, unit);
 
-		measure_unit(options, ends.a, size, *unit);
-		work = unit->work;
+		measure(options, ends.a.in, size,
+			[&](uint8_t *to, uint64_t offset) {
+				host.ask(to, offset, size);
+			});
 	}
-	Traffic moved = a.traffic() - before;
+	const uint64_t packets =
+		traffic.moved("tx_packets") + traffic.moved("rx_packets");
 	/* The counters of these are those of the warm-up, too. */
 	const double all = double(options.ios + std::min(warm_up, options.ios));
 
@@ -489,11 +423,8 @@ void run_one(const Options &options, Device &a, Device &b, const Disk &disk,
 				    {"sent", double(sent.by()) / all},
 				    {"direct_copied",
 				     double(copied.by()) / all},
-				    {"packets", double(moved.tx_packets +
-						       moved.rx_packets) /
-							all},
-				    {"drops",
-				     moved.dropped + backlog_drops() - drops}}
+				    {"packets", double(packets) / all},
+				    {"drops", traffic.drops()}}
 			     .dump()
 		  << '\n'
 		  << std::flush;
@@ -501,7 +432,7 @@ void run_one(const Options &options, Device &a, Device &b, const Disk &disk,
 
 void fill(const Options &options, const Disk &disk)
 {
-	Heap heap;
+	Heap heap = make_heap();
 
 	for (uint64_t at = 0; at < area_bytes; at += most_size) {
 		pattern_fill(heap.get(), most_size, options.seed, at);

@@ -60,34 +60,6 @@ segmentation()
 # How types that have been loaded once are loaded again: what they need stays.
 declare -A again
 
-load_module()
-{
-	local ko=${PAVO_KO:-$PAVO_TREE/build/kernel/$(uname -r)/pavo.ko}
-	if [ -n "${again[$1]:-}" ]; then
-		${again[$1]}
-		return
-	fi
-	case $1 in
-	pavo | pavo-rules) pavo-load pavo && again[$1]="insmod $ko" ;;
-	before) PAVO_KO=$BENCH_BEFORE pavo-load pavo && again[$1]="insmod $BENCH_BEFORE" ;;
-	*) pavo-load "$1" && again[$1]="modprobe $(module_of "$1")" ;;
-	esac
-}
-
-# load TYPE [WORDS WORDS]: before is the pavo.ko $BENCH_BEFORE; with words in front of the commands of either end, as `ip netns exec near`
-load()
-{
-	local type=$1
-	# what a driver says of itself is the last one's
-	dmesg --clear
-	load_module "$type"
-	case $type in
-	before | pavo-rules) type=pavo ;;
-	esac
-	${2:-} rdma link add bench0 type "$type" netdev va
-	${3:-} rdma link add bench1 type "$type" netdev vb
-}
-
 # module_of TYPE: the module's name.
 module_of()
 {
@@ -98,11 +70,57 @@ module_of()
 	esac
 }
 
+# load TYPE [WORDS WORDS]: before is the pavo.ko $BENCH_BEFORE; with words in front of the commands of either end, as `ip netns exec near`
+load()
+{
+	local type=$1 ko=${PAVO_KO:-$PAVO_TREE/build/kernel/$(uname -r)/pavo.ko}
+	# what a driver says of itself is the last one's
+	dmesg --clear
+	[ "$1" != before ] || ko=$BENCH_BEFORE
+	case $1 in
+	before | pavo-rules) type=pavo ;;
+	esac
+	if [ -n "${again[$1]:-}" ]; then
+		${again[$1]}
+	else
+		PAVO_KO=$ko pavo-load "$type"
+		again[$1]="modprobe $(module_of "$1")"
+		[ "$type" != pavo ] || again[$1]="insmod $ko"
+	fi
+	${2:-} rdma link add bench0 type "$type" netdev va
+	${3:-} rdma link add bench1 type "$type" netdev vb
+}
+
+# load_measured ROUND TYPE [WORDS WORDS]: and tells of the driver, and of its symbols
+load_measured()
+{
+	load "${@:2}"
+	[ "$1" -gt 1 ] || driver_environment "$2" >>"$PAVO_OUT/environment"
+	[ -z "${BENCH_SYMBOLS:-}" ] || cat /proc/kallsyms >"$PAVO_OUT/$2.kallsyms"
+}
+
 unload()
 {
 	rdma link delete bench0
 	rdma link delete bench1
 	rmmod "$(module_of "$1")"
+}
+
+# in_turn ROUNDS NAME...: measure ROUND NAME for each of them, forward, then back, so that
+# neighbours take turns to be first
+in_turn()
+{
+	local rounds=$1 round i place
+	shift
+	for ((round = 1; round <= rounds; round++)); do
+		for ((i = 0; i < $#; i++)); do
+			place=$(((round % 2 ? i : $# - 1 - i) + round / 2))
+			place=$((place % $# + 1))
+			measure "$round" "${!place}"
+			echo "$round-${!place}" >>"$PAVO_OUT/finished"
+			echo "round $round of $rounds: ${!place}"
+		done
+	done
 }
 
 # name=value lines, which run puts into its JSON

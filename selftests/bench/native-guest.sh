@@ -8,7 +8,7 @@
 #
 # See docs/performance.md.
 #
-# usage: native-guest.sh PAVO-BENCH ROUNDS TYPES GROUP...
+# usage: native-guest.sh PROGRAMS ROUNDS TYPES GROUP...
 #   TYPES  of pavo,pavo-rules,rxe,siw,tcp,tcp-zerocopy,before; their order turns round
 #   GROUP  of tests, NAME:OPERATIONS:SIZES:QUEUE-PAIRS; the name loopback is one adapter's, wire-cut
 #          that of interfaces without segmentation of tunnels
@@ -21,10 +21,9 @@ set -euo pipefail
 # shellcheck source=selftests/bench/lib.sh
 . "$(dirname "$(readlink -f "$0")")/lib.sh"
 
-bench=$1 rounds=$2
+bench=$1/pavo-bench rounds=$2
 IFS=, read -ra types <<<"$3"
-shift 3
-groups=("$@")
+groups=("${@:4}")
 
 # rdma_rxe has its sockets in the first namespace alone, where rules make the wire one.
 enter_wire()
@@ -99,19 +98,14 @@ measure_tcp()
 
 measure()
 {
-	local round=$1 type=$2 out=$PAVO_OUT/$1-$2.jsonl
-	if [[ $type = tcp* ]]; then
-		measure_tcp "$round" "$type"
+	if [[ $2 = tcp* ]]; then
+		measure_tcp "$1" "$2"
 	else
-		enter_wire "$type"
-		load "$type" "${near[*]}" "${far[*]}"
-		[ "$round" -gt 1 ] || driver_environment "$type" >>"$PAVO_OUT/environment"
-		[ -z "${BENCH_SYMBOLS:-}" ] || cat /proc/kallsyms >"$PAVO_OUT/$type.kallsyms"
-		measure_groups "$round" >"$out"
-		unload "$type"
+		enter_wire "$2"
+		load_measured "$1" "$2" "${near[*]}" "${far[*]}"
+		measure_groups "$1" >"$PAVO_OUT/$1-$2.jsonl"
+		unload "$2"
 	fi
-	echo "$round-$type" >>"$PAVO_OUT/finished"
-	echo "round $round: $type"
 }
 
 # Load what a kernel would choose on this CPU.
@@ -149,10 +143,4 @@ for type in "${types[@]}"; do
 	why=
 	! has "$type" || here+=("$type")
 done
-for ((round = 1; round <= rounds; round++)); do
-	for ((i = 0; i < ${#here[@]}; i++)); do
-		# forward, then back, so that neighbours take turns to be first
-		place=$((round % 2 ? i : ${#here[@]} - 1 - i))
-		measure "$round" "${here[(place + round / 2) % ${#here[@]}]}"
-	done
-done
+in_turn "$rounds" "${here[@]}"

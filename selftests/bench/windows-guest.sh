@@ -6,7 +6,7 @@
 # a quarter of them at once, past those that wait. At last what windows cost that do nothing.
 # Run through pavo-vm, as root in a guest of its own; results go to $PAVO_OUT.
 #
-# usage: windows-guest.sh PAVO-BENCH ROUNDS CONTESTANTS MOST-IDLE WAIT
+# usage: windows-guest.sh PROGRAMS ROUNDS CONTESTANTS MOST-IDLE WAIT
 #   CONTESTANTS  of windows,pavo,rxe,rxe-ud; their order turns round every round
 # leaves: environment; ROUND-CONTESTANT.jsonl, and ROUND-CONTESTANT.level.jsonl and
 #   .reordered.jsonl, and what the wire did in .level.wire.jsonl and .reordered.wire.jsonl;
@@ -15,32 +15,18 @@ set -euo pipefail
 # shellcheck source=selftests/bench/lib.sh
 . "$(dirname "$(readlink -f "$0")")/lib.sh"
 
-bench=$1 rounds=$2 idle=$4 wait=$5
+programs=$1 rounds=$2 idle=$4 wait=$5
 IFS=, read -ra contestants <<<"$3"
 
-driver_of()
-{
-	case $1 in
-	windows) echo pavo ;;
-	*) echo "${1%-ud}" ;;
-	esac
-}
-
-service_of()
-{
-	case $1 in
-	windows) echo windows ;;
-	*-ud) echo ud ;;
-	*) echo rc ;;
-	esac
-}
+# Driver and service of each contestant.
+declare -A driver_of=([windows]=pavo [pavo]=pavo [rxe]=rxe [rxe-ud]=rxe)
+declare -A service_of=([windows]=windows [pavo]=rc [rxe]=rc [rxe-ud]=ud)
 
 # run NAME SERVICE ARGUMENTS...: adds to the rows of that name
 run()
 {
-	local out=$PAVO_OUT/$1.jsonl service=$2
-	shift 2
-	"$bench" --wait "$wait" --service "$service" "$@" bench0 bench1 >>"$out"
+	"$programs/pavo-bench" --wait "$wait" --service "$2" "${@:3}" bench0 bench1 \
+		>>"$PAVO_OUT/$1.jsonl"
 }
 
 # over_a_wire NAME SERVICE NETEM...: goodput of writes while packets are late
@@ -56,11 +42,8 @@ over_a_wire()
 
 measure()
 {
-	local round=$1 name=$1-$2 driver service
-	driver=$(driver_of "$2") service=$(service_of "$2")
-	shift 2
-	load "$driver"
-	[ "$round" -gt 1 ] || driver_environment "$driver" >>"$PAVO_OUT/environment"
+	local round=$1 name=$1-$2 driver=${driver_of[$2]} service=${service_of[$2]}
+	load_measured "$round" "$driver"
 	run "$name" "$service" --seed "$round" --ops send --tests latency,rate \
 		--sizes 2,64,2000
 	run "$name" "$service" --seed "$round" --ops write,read --tests bandwidth \
@@ -69,20 +52,18 @@ measure()
 	# without a correlation: with 50% netem sends 7 % ahead, not 25
 	over_a_wire "$name.reordered" "$service" delay 200us reorder 25%
 	unload "$driver"
-	echo "$name" >>"$PAVO_OUT/finished"
-	echo "round $round: $name, $(wc -l <"$PAVO_OUT/$name.jsonl") rows"
 }
 
 wire
 environment >"$PAVO_OUT/environment"
-for ((round = 1; round <= rounds; round++)); do
-	for ((i = 0; i < ${#contestants[@]}; i++)); do
-		measure "$round" "${contestants[(i + round) % ${#contestants[@]}]}"
-	done
-done
+in_turn "$rounds" "${contestants[@]}"
 # Ten thousand ends of windows take long otherwise, and no bench measures them.
 echo 1 >/sys/kernel/rcu_expedited
 echo 1048576 >/proc/sys/vm/max_map_count
 load pavo
-"${bench%/*}/pavo-bench-idle" "$wait" bench0 bench1 "$idle" >"$PAVO_OUT/idle.jsonl"
+for count in 1 100 10000; do
+	((count > idle)) ||
+		run idle windows --idle "$count" --ops send --sizes 64 \
+			--tests latency,rate,latency,rate,latency,rate,latency,rate,latency,rate
+done
 unload pavo

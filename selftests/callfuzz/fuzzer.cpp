@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 
 namespace callfuzz {
@@ -103,9 +104,28 @@ void Fuzzer::save(const Program &program)
 	std::ofstream(save_ + path) << text;
 }
 
+/* Did the calls of the program that was just run end as it says? */
+static void judge_errors(const Program &program, const Shared &shared)
+{
+	for (size_t i = 0; i < program.calls.size(); i++) {
+		const Call &call = program.calls[i];
+		const Told &told = shared.told[i];
+
+		if (call.expected >= 0 &&
+		    (told.state != State::done || told.error != call.expected))
+			throw Wrong{"call " + std::to_string(i) + ", " +
+				    call.entry->name + ": " +
+				    (told.state == State::done ?
+					     strerrorname_np(told.error) :
+					     "not done") +
+				    ", not " + strerrorname_np(call.expected)};
+	}
+}
+
 void Fuzzer::add_seed(const Program &program)
 {
 	run(program);
+	judge_errors(program, director_.shared());
 	const News news = find_news();
 
 	take(news);

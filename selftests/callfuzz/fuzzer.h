@@ -16,7 +16,7 @@ class Fuzzer {
 public:
 	Fuzzer(Director &director, uint32_t seed, std::string save);
 
-	/** Runs it, keeps it if it reaches something. */
+	/** Runs it, and keeps it. Throws Wrong: a call did not end as it says. */
 	void add_seed(const Program &program);
 	/** For so long. */
 	void fuzz(std::chrono::seconds time);

@@ -128,6 +128,8 @@ private:
 			call.async = true;
 		} else if (word[0] == '!') {
 			read_twist(call, word.substr(1));
+		} else if (word[0] == '?') {
+			read_error(call, word.substr(1));
 		} else if (equals == std::string::npos) {
 			fail("FIELD=VALUE: " + word);
 		} else {
@@ -153,6 +155,18 @@ private:
 			return;
 		}
 		fail("no such twist: " + word);
+	}
+
+	void read_error(Call &call, const std::string &word)
+	{
+		for (int error = 0; error < 134; error++) {
+			const char *name = strerrorname_np(error);
+
+			if (name && word == name)
+				call.expected = error;
+		}
+		if (call.expected < 0)
+			fail("no such errno: " + word);
 	}
 
 	static uint32_t number(const std::string &text)

@@ -3,11 +3,12 @@
  * program.h - a program: calls in their order, each made by one of four processes. As
  * text a call is a line:
  *
- *   [NAME =] ACTOR CALL [FIELD=VALUE...] [!TWIST=A[:B]...] [&]
+ *   [NAME =] ACTOR CALL [FIELD=VALUE...] [!TWIST=A[:B]...] [?ERRNO] [&]
  *
  * A VALUE is a number, or what an earlier call gave: NAME.OUTPUT, or with an addition
  * NAME.OUTPUT+NUMBER. A field that is not named is the first of its hints, and one that
- * takes a result is the last one of its class. `&`: the next call does not wait for it.
+ * takes a result is the last one of its class. `?`: how the call has to end while the program
+ * is a seed (?EINVAL; ?0 is success). `&`: the next call does not wait for it.
  */
 #ifndef PAVO_CALLFUZZ_PROGRAM_H
 #define PAVO_CALLFUZZ_PROGRAM_H
@@ -58,6 +59,7 @@ struct Call {
 	bool async = false;
 	std::vector<Value> args = {};
 	std::vector<Twisted> twists = {};
+	int expected = -1; /* errno, or none is expected; not in text() */
 };
 
 struct Program {

@@ -4,6 +4,10 @@
  *
  * Called by main.cpp. Each appends its cases; a case makes its own QPs on the
  * hostile devices and ends with the testimony of the witness.
+ *
+ * A call that only has to end with an errno is a program of callfuzz (?ERRNO in its corpus). The
+ * cases here say what no program can: status and vendor code of each completion, the state of the
+ * queue pair, counters, events, and bytes that were written or were not.
  */
 #ifndef PAVO_FAULTS_CASES_H
 #define PAVO_FAULTS_CASES_H

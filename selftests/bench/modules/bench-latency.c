@@ -24,18 +24,13 @@
 #define SIGNAL 16 /* every so many requests are signalled */
 #define WARM 200
 #define PORT 4711
+/* Of the two ends. */
+#define NEAR "10.9.0.1"
+#define FAR "10.9.0.2"
 #define PATIENCE (10 * HZ)
 #define RIGHTS \
 	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE)
 
-static char *from = "10.9.0.1";
-module_param(from, charp, 0444);
-MODULE_PARM_DESC(
-	from,
-	"address of the first end, in the namespace of the loading process");
-static char *to = "10.9.0.2";
-module_param(to, charp, 0444);
-MODULE_PARM_DESC(to, "address of the second end");
 static unsigned int size = 64;
 module_param(size, uint, 0444);
 MODULE_PARM_DESC(size, "bytes of a message, up to a page");
@@ -143,12 +138,13 @@ static int on_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	return 0;
 }
 
-static int address_of(const char *text, struct sockaddr_in *address)
+static struct sockaddr_in address_of(const char *text, int port)
 {
-	address->sin_family = AF_INET;
-	address->sin_port = 0;
-	return in4_pton(text, -1, (u8 *)&address->sin_addr, -1, NULL) ? 0 :
-									-EINVAL;
+	return (struct sockaddr_in){
+		.sin_family = AF_INET,
+		.sin_port = htons(port),
+		.sin_addr.s_addr = in_aton(text),
+	};
 }
 
 static int wait_ready(struct end *end)
@@ -160,10 +156,8 @@ static int wait_ready(struct end *end)
 
 static int listen_far(void)
 {
-	struct sockaddr_in there;
+	struct sockaddr_in there = address_of(FAR, PORT);
 
-	TRY(address_of(to, &there));
-	there.sin_port = htons(PORT);
 	listener = rdma_create_id(current->nsproxy->net_ns, on_event, NULL,
 				  RDMA_PS_TCP, IB_QPT_RC);
 	TRY(PTR_ERR_OR_ZERO(listener));
@@ -175,11 +169,9 @@ static int listen_far(void)
 static int connect_near(void)
 {
 	struct rdma_conn_param param = connection;
-	struct sockaddr_in here, there;
+	struct sockaddr_in here = address_of(NEAR, 0);
+	struct sockaddr_in there = address_of(FAR, PORT);
 
-	TRY(address_of(from, &here));
-	TRY(address_of(to, &there));
-	there.sin_port = htons(PORT);
 	near.id = rdma_create_id(current->nsproxy->net_ns, on_event, &near,
 				 RDMA_PS_TCP, IB_QPT_RC);
 	TRY(PTR_ERR_OR_ZERO(near.id));
@@ -196,22 +188,21 @@ static int connect_near(void)
 
 /* ------------------------------------------------------------------- messages */
 
-static int take_completion(struct end *end, bool wait)
+static int take_completion(struct end *end)
 {
 	unsigned long until = jiffies + PATIENCE;
 	struct ib_wc wc;
 	int n;
 
-	while (!(n = ib_poll_cq(end->cq, 1, &wc)) && wait) {
+	while (!(n = ib_poll_cq(end->cq, 1, &wc))) {
 		if (time_after(jiffies, until))
 			return -ETIMEDOUT;
 		cond_resched();
 	}
-	if (n > 0 && wc.status != IB_WC_SUCCESS) {
-		pr_info("latency: # %s\n", ib_wc_status_msg(wc.status));
-		return -EIO;
-	}
-	return n < 0 ? n : 0;
+	if (n < 0 || wc.status == IB_WC_SUCCESS)
+		return min(n, 0);
+	pr_info("latency: # %s\n", ib_wc_status_msg(wc.status));
+	return -EIO;
 }
 
 static struct ib_sge part_of(const struct end *end, unsigned int at)
@@ -277,7 +268,7 @@ static int make_region(struct end *end)
 	reg.mr = end->mr;
 	reg.key = end->mr->rkey;
 	TRY(ib_post_send(end->id->qp, &reg.wr, NULL));
-	TRY(take_completion(end, true));
+	TRY(take_completion(end));
 	return 0;
 }
 
@@ -295,23 +286,16 @@ static int wait_byte(const struct end *end, u8 mark)
 	return 0;
 }
 
-/* A request of which every so many are signalled, so that the queue never fills. */
-static int post_counted(struct end *end, const struct end *peer,
-			enum ib_wr_opcode opcode)
-{
-	bool signal = ++end->posted % SIGNAL == 0;
-	int err = post(end, peer, opcode, signal);
-
-	return err;
-}
-
 static int pass_write(struct end *end, struct end *peer, u8 mark)
 {
+	/* Every so many are signalled, so that the queue never fills. */
+	bool signal = ++end->posted % SIGNAL == 0;
+
 	memset(end->page, mark, size);
-	TRY(post_counted(end, peer, IB_WR_RDMA_WRITE));
+	TRY(post(end, peer, IB_WR_RDMA_WRITE, signal));
 	TRY(wait_byte(peer, mark));
-	if (end->posted % SIGNAL == 0)
-		TRY(take_completion(end, true));
+	if (signal)
+		TRY(take_completion(end));
 	return memchr_inv(peer->page + PAGE_SIZE, mark, size) ? -EIO : 0;
 }
 
@@ -320,8 +304,8 @@ static int pass_send(struct end *end, struct end *peer, u8 mark)
 	memset(end->page, mark, size);
 	TRY(post_receive(peer));
 	TRY(post(end, peer, IB_WR_SEND, true));
-	TRY(take_completion(peer, true));
-	TRY(take_completion(end, true));
+	TRY(take_completion(peer));
+	TRY(take_completion(end));
 	return memchr_inv(peer->page + PAGE_SIZE, mark, size) ? -EIO : 0;
 }
 
@@ -337,7 +321,7 @@ static int there_and_back(enum ib_wr_opcode opcode, u8 mark)
 	default:
 		memset(far.page, mark, size);
 		TRY(post(&near, &far, IB_WR_RDMA_READ, true));
-		TRY(take_completion(&near, true));
+		TRY(take_completion(&near));
 		return memchr_inv(near.page + PAGE_SIZE, mark, size) ? -EIO : 0;
 	}
 }
@@ -377,17 +361,6 @@ static int measure(const char *name, enum ib_wr_opcode opcode)
 	return 0;
 }
 
-static int measure_all(void)
-{
-	TRY(connect_near());
-	TRY(make_region(&near));
-	TRY(make_region(&far));
-	TRY(measure("write", IB_WR_RDMA_WRITE));
-	TRY(measure("read", IB_WR_RDMA_READ));
-	TRY(measure("send", IB_WR_SEND));
-	return 0;
-}
-
 /* Once: the ends are gone with the module. */
 static int run(const char *value, const struct kernel_param *param)
 {
@@ -395,7 +368,13 @@ static int run(const char *value, const struct kernel_param *param)
 		return -EBUSY;
 	if (!listener || !size || size > PAGE_SIZE || !count)
 		return -EINVAL;
-	return measure_all();
+	TRY(connect_near());
+	TRY(make_region(&near));
+	TRY(make_region(&far));
+	TRY(measure("write", IB_WR_RDMA_WRITE));
+	TRY(measure("read", IB_WR_RDMA_READ));
+	TRY(measure("send", IB_WR_SEND));
+	return 0;
 }
 
 static const struct kernel_param_ops run_ops = {.set = run};
@@ -424,7 +403,7 @@ static void free_end(struct end *end)
 	free_pages((unsigned long)end->page, 1);
 }
 
-static void __exit bench_latency_exit(void)
+static void bench_latency_exit(void)
 {
 	free_end(&near);
 	free_end(&far);
@@ -439,8 +418,8 @@ static int __init bench_latency_init(void)
 	init_completion(&near.ready);
 	init_completion(&far.ready);
 	err = listen_far();
-	if (err && !IS_ERR_OR_NULL(listener))
-		rdma_destroy_id(listener);
+	if (err)
+		bench_latency_exit();
 	return err;
 }
 

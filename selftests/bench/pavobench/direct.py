@@ -8,28 +8,21 @@
 # A string instruction is one instruction, however many bytes it copies or clears: a CPU with
 # fast ones moves dozens of bytes in each cycle, and the bytes that it copies have a column.
 import collections
-import statistics
 
-from .profiling import Profile
 from .symbols import USER_END
+from .table import spread
 
 FIRST = "direct"
 WAYS = {"direct": "direct window", "region": "ordinary region",
         "double": "double-buffered", "nvmet": "nvmet-rdma",
         "disk": "(the disk alone)", "link": "(the link alone)"}
-WIRES = {"near": "same-host peers: super-packets, no ICRC",
+WIRES = {"near": "same-host peers: GSO super-packets, no ICRC",
          "cut": "interfaces do not segment tunnels: packets of 4 KiB, each with its ICRC"}
 # Entries of the kernel's that are counted.
 CALLS, SWITCHES = "entry_SYSCALL_64", "__switch_to_asm"
 # Columns of the table: name, title, digits behind the point.
 COLUMNS = (("instructions", "instructions", 0), ("copied", "bytes copied", 0),
            ("calls", "calls", 1), ("switches", "switches", 1), ("packets", "packets", 1))
-
-
-def spread(values):
-    """What is told of several repetitions."""
-    return {"median": statistics.median(values), "min": min(values),
-            "max": max(values), "n": len(values)}
 
 
 def measured(row, counts, symbols):
@@ -62,25 +55,18 @@ def key_of(row):
 def compare(rounds):
     """[{"wire", "size", "of": {way: {column: spread, "ratio": spread}}}]; a ratio above 1:
     the way takes more instructions than the direct window, in the same round."""
-    keys = {key_of(row): None for ways in rounds for rows in ways.values() for row in rows}
-    return [{"wire": wire, "size": size, "of": _of_key(rounds, (wire, size))}
-            for wire, size in keys]
-
-
-def _of_key(rounds, key):
     found = {}
     for ways in rounds:
-        here = {way: row for way, rows in ways.items() for row in rows
-                if key_of(row) == key}
-        for way, row in here.items():
-            values = found.setdefault(way, {})
+        first = {key_of(row): row["instructions"] for row in ways.get(FIRST, [])}
+        for way, row in [(way, row) for way, rows in ways.items() for row in rows]:
+            values = found.setdefault(key_of(row), {}).setdefault(way, {})
             for column, *_ in COLUMNS:
                 values.setdefault(column, []).append(row[column])
-            if FIRST in here:
-                values.setdefault("ratio", []).append(
-                    row["instructions"] / here[FIRST]["instructions"])
-    return {way: {column: spread(many) for column, many in values.items()}
-            for way, values in found.items()}
+            if key_of(row) in first:
+                values.setdefault("ratio", []).append(row["instructions"] / first[key_of(row)])
+    return [{"wire": wire, "size": size, "of": {
+        way: {column: spread(many) for column, many in values.items()}
+        for way, values in of.items()}} for (wire, size), of in found.items()]
 
 
 def wrong(rounds, wanted):
@@ -133,9 +119,3 @@ def _told(of, digits):
     """Median, and the least and the most where they differ."""
     told = [f"{of[name]:,.{digits}f}" for name in ("median", "min", "max")]
     return told[0] if len(set(told)) == 1 else f"{told[0]} ({told[1]}..{told[2]})"
-
-
-def profiles(rows, parts, symbols):
-    """[(row, Profile)] of rows and their sections."""
-    return [(row, Profile(part, symbols[row["way"]], row, "pavo"))
-            for row, part in zip(rows, parts)]

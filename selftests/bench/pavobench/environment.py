@@ -36,12 +36,7 @@ def _said(*words):
     return (done.stdout.splitlines() or [""])[0]
 
 
-def _versions():
-    found = {}
-    for package in ("rdma-core", "libibverbs1", "ibverbs-providers",
-                    "qemu-system-x86", "gcc", "iperf3"):
-        found[package] = _said("dpkg-query", "-W", "-f=${Version}", package)
-    return found
+PACKAGES = ("rdma-core", "libibverbs1", "ibverbs-providers", "qemu-system-x86", "gcc", "iperf3")
 
 
 def _cpu():
@@ -88,5 +83,6 @@ def describe(release):
         "host_cpus": os.cpu_count(),
         "host_load": os.getloadavg(),
         "qemu": _said("qemu-system-x86_64", "--version"),
-        "packages": _versions(),
+        "packages": {package: _said("dpkg-query", "-W", "-f=${Version}", package)
+                     for package in PACKAGES},
     }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# Owns: one guest run of ../guest.sh or another script, its results read back. Called by
-# ../run, ../profile and ../windows; starts pavo-vm, which needs the build folder's files.
+# Owns: one guest run of a script, its results read back. Called by the tools of ../; starts
+# pavo-vm, which needs the build folder's files.
 import contextlib
 import json
 import os
@@ -13,8 +13,8 @@ HERE = pathlib.Path(__file__).resolve().parent.parent
 TREE = HERE.parent.parent
 BUILD = TREE / "build"
 VM = TREE / "qemu-scripts/pavo-vm"
-PROGRAM = BUILD / "selftests/bench/pavo-bench"
-COUNTER = BUILD / "selftests/bench/pavo-count.so"
+PROGRAMS = BUILD / "selftests/bench"
+COUNTER = PROGRAMS / "pavo-count.so"
 
 
 class GuestError(Exception):
@@ -68,9 +68,9 @@ class Results:
         return found
 
 
-def missing():
+def missing(programs):
     """What has to be built first, or an empty list."""
-    wanted = [PROGRAM, COUNTER]
+    wanted = [PROGRAMS / name for name in programs]
     if os.environ.get("PAVO_KO"):
         wanted.append(pathlib.Path(os.environ["PAVO_KO"]))
     return [str(path) for path in wanted if not path.exists()]
@@ -91,14 +91,10 @@ def awake():
     """Keeps the CPUs of the host from sleep, by work that gives way to all other: each
     system call of a native guest lets its CPU be idle for a moment, and on a virtual host
     the way back from sleep is long."""
-    def lie_back(cpu):
-        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-        os.sched_setaffinity(0, {cpu})
-
     spinners = [
-        # pylint: disable-next=subprocess-popen-preexec-fn,consider-using-with
-        subprocess.Popen([sys.executable, "-c", SPIN],
-                         preexec_fn=lambda cpu=cpu: lie_back(cpu))
+        # pylint: disable-next=consider-using-with
+        subprocess.Popen(["chrt", "--idle", "0", "taskset", "--cpu-list", str(cpu),
+                          sys.executable, "-c", SPIN])
         for cpu in os.sched_getaffinity(0)]
     try:
         yield
@@ -115,27 +111,20 @@ def build_modules(kernel):
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
-def run(logs, rounds, drivers, options, *, icount, timeout, kernel=None, native=False,
-        vm_options=(), env=(), script="guest.sh"):
-    """Boots a guest, measures, returns Results; raises GuestError, after
-    which Results(logs) may still have what was finished."""
-    line = [str(VM), "run", "--quiet", "--timeout", str(timeout), "--logs", str(logs)]
-    if native:
-        # before all others on its CPU, if that is allowed
-        line = ["nice", "-n", "-20", *line]
-    else:
-        line += ["--accel", "tcg"]
-    if icount:
-        line.append("--icount")
-    if kernel:
-        line += ["--kernel", kernel]
+def run(logs, script, words, *, icount=False, timeout, kernel=None, native=False,
+        vm_options=(), env=()):
+    """Boots a guest, in which a script measures; returns Results. Raises GuestError, after which
+    Results(logs) may still have what was finished."""
+    # before all others on its CPU, if that is allowed
+    line = ["nice", "-n", "-20"] if native else []
+    line += [VM, "run", "--quiet", "--timeout", timeout, "--logs", logs]
+    line += [] if native else ["--accel", "tcg"]
+    line += ["--icount"] * icount + (["--kernel", kernel] if kernel else [])
     for word in env:
         line += ["--env", word]
-    line += [*vm_options, str(HERE / script), str(PROGRAM), str(rounds),
-             ",".join(drivers), *options]
+    line += [*vm_options, HERE / script, PROGRAMS, *words]
     with awake() if native else contextlib.nullcontext():
-        done = subprocess.run(line, check=False, stdout=sys.stderr)
+        done = subprocess.run([str(word) for word in line], check=False, stdout=sys.stderr)
     if done.returncode:
-        raise GuestError(f"the guest ended with status {done.returncode}; "
-                         f"logs in {logs}")
+        raise GuestError(f"the guest ended with status {done.returncode}; logs in {logs}")
     return Results(logs)

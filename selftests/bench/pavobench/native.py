@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
 # Owns: the mode at native speed: its drivers, its tests, one run of ../native-guest.sh and
-# what the JSON and the table have of it. Called by ../run.
-import os
+# what the JSON and the table have of it. Called by ../run and ../profile.
 import pathlib
-import time
 
-from . import environment, guest, table
+from . import environment, frame, guest, table
 
 TITLE = "native speed: 1 CPU, posted lists, completion events"
 KERNEL = "native"
@@ -29,15 +27,13 @@ def drivers(options):
     names = options.drivers.split(",") if options.drivers else list(DRIVERS)
     if "rxe" in names and table.SUBJECT in names and table.SUBJECT_ON_RULES not in names:
         names.insert(names.index("rxe"), table.SUBJECT_ON_RULES)
-    if options.before:
-        names.append("before")
-    return names
+    return names + ["before"] * bool(options.before)
 
 
 def chosen(text, values):
     """Those of the values that a list of the command line has; all if there is none."""
-    wanted = text.split(",") if text else [str(value) for value in values]
-    return [str(value) for value in values if str(value) in wanted]
+    values = [str(value) for value in values]
+    return [value for value in values if value in text.split(",")] if text else values
 
 
 def groups(options):
@@ -50,55 +46,34 @@ def groups(options):
     return found
 
 
-def environment_of(options):
-    """What the guest's script is told by its environment."""
-    modules = guest.build_modules(options.kernel or KERNEL)
-    return [f"BENCH_MODULES={modules}"] if modules else []
-
-
-def _boot(options, logs, names):
+def boot(options, logs, rounds, names, *env):
+    """One run of the guest."""
     kernel = options.kernel or KERNEL
-    env = environment_of(options)
-    if options.before:
-        env.append(f"BENCH_BEFORE={pathlib.Path(options.before).resolve()}")
-    return guest.run(logs, options.rounds, names, groups(options), icount=False,
-                     native=True, timeout=options.timeout,
-                     kernel=kernel, script="native-guest.sh", env=env)
+    modules = guest.build_modules(kernel)
+    return guest.run(logs, "native-guest.sh", [rounds, ",".join(names), *groups(options)],
+                     native=True, timeout=options.timeout, kernel=kernel,
+                     env=[*env, *([f"BENCH_MODULES={modules}"] if modules else [])])
 
 
 def measure(options):
     """Runs it; returns its part of the JSON."""
-    names = drivers(options)
-    logs = options.out / "native.logs"
-    began, load = time.monotonic(), os.getloadavg()[0]
-    problem = None
-    try:
-        results = _boot(options, logs, names)
-    except guest.GuestError as error:
-        # what was finished is worth showing; the status tells the rest
-        problem = error
-        results = guest.Results(logs)
+    names, logs = drivers(options), options.out / "native.logs"
+    env = ([f"BENCH_BEFORE={pathlib.Path(options.before).resolve()}"] if options.before else [])
+    results, facts = frame.measured(
+        lambda: boot(options, logs, options.rounds, names, *env), logs)
     names = [name for name in names if f"{name}_absent" not in results.environment]
-    rounds = results.rounds(names)
-    if not rounds:
-        raise problem or guest.GuestError(f"nothing was measured; logs in {logs}")
-    comparison = table.compare_several(rounds, names)
-    return {"mode": "native", "title": TITLE, "problem": str(problem or ""),
-            "drivers": names, "before_sha256": environment.sum_of(options.before),
-            "failures": {name: table.failures(rounds, name) for name in names},
-            "vanished": table.vanished_of_several(rounds, names),
-            "host_load_before": load,
-            "seconds": round(time.monotonic() - began, 1),
-            "guest_is_icount": False,
-            "guest": results.environment, "rounds": rounds,
-            "comparison": comparison,
-            "incomplete": table.incomplete_of_several(comparison, options.rounds)}
+    rounds = frame.rounds_of(results, facts, names)
+    comparison = table.compare(rounds, names)
+    return {"mode": "native", "title": TITLE, "drivers": names, "guest_is_icount": False,
+            "before_sha256": environment.sum_of(options.before), **facts, "rounds": rounds,
+            "failures": table.failures(rounds, names), "comparison": comparison,
+            "vanished": table.vanished(rounds, names),
+            "incomplete": table.incomplete(comparison, options.rounds)}
 
 
-def text(title, mode):
-    """The table people read."""
-    for line in environment.about_drivers(mode["guest"]):
-        title += f"\n{line}"
+def title_of(mode):
+    """What is said of the drivers in front of the table."""
+    title = "\n".join(["", *environment.about_drivers(mode["guest"])])
     if set(table.STREAMS) & set(mode["drivers"]):
         title += "\nTCP: iperf3, a system call for each message, which is dear here"
-    return table.text_of_several(title, mode["comparison"], mode["drivers"])
+    return title

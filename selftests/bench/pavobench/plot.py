@@ -19,8 +19,10 @@ COLOURS = {"rxe": "#4477aa", "siw": "#ccbb44", "tcp": "#aa3377",
            "tcp-zerocopy": "#66ccee", "before": "#999999"}
 BAR, GAP, LEFT, TOP, WIDE = 12, 10, 170, 64, 560
 LIMIT = 12      # longer bars end there
-# Below this many bytes the streams of TCP are a measure of the guest's system calls.
+# Below this many bytes the streams of TCP are a measure of the guest's system calls; siw is the
+# kernel's TCP without them.
 STREAMS_FROM = 1 << 20
+NAMES = {**table.NAMES, "siw": "siw (kernel TCP)"}
 
 
 def _text(x, y, words, more=""):
@@ -29,7 +31,7 @@ def _text(x, y, words, more=""):
 
 def _bar(y, name, ratio, scale):
     """The bar of one ratio, its range, and its number."""
-    ends = {key: LEFT + scale * min(value, LIMIT) for key, value in ratio.items()}
+    ends = {key: LEFT + scale * min(ratio[key], LIMIT) for key in ("median", "min", "max")}
     colour = COLOURS.get(name, "#666666")
     middle = y + BAR / 2
     return [f'<rect class="{name}" x="{LEFT}" y="{y}" width="{ends["median"] - LEFT:.1f}" '
@@ -63,9 +65,12 @@ def draw(lines, title):
     one = LEFT + scale
     out.append(f'<line x1="{one:.1f}" x2="{one:.1f}" y1="{TOP - 6}" y2="{y}" '
                'stroke="black" stroke-dasharray="4 3"/>')
-    legend = [_text(LEFT + 110 * i, 40, f"pavo / {table.NAMES.get(name, name)}",
-                    f' fill="{COLOURS.get(name, "#666666")}" font-weight="bold"')
-              for i, name in enumerate(names)]
+    legend, x = [], 8
+    for name in names:
+        words = f"pavo / {NAMES.get(name, name)}"
+        legend.append(_text(x, 40, words, f' fill="{COLOURS.get(name, "#666666")}" '
+                            'font-weight="bold"'))
+        x += 8 * len(words)
     return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{LEFT + WIDE + 60}" '
             f'height="{y + 10}" font-family="sans-serif" font-size="11">\n'
             '<!-- SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause -->\n'

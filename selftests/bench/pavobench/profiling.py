@@ -22,23 +22,21 @@ class Counts:
         self.repeats = []       # (address, times)
 
 
+# Kind of a line: its list, and the bases of its numbers.
+KINDS = {"block": ("blocks", 16, 10, 10), "step": ("steps", 16, 16, 10),
+         "copy": ("copies", 16, 10), "repeat": ("repeats", 16, 10)}
+
+
 def sections(path):
     """One Counts for each pair of marks."""
     found = []
-    for line in open(path, encoding="ascii"):
-        kind, *words = line.split()
-        if kind == "section":
-            found.append(Counts())
-        elif kind == "block":
-            found[-1].blocks.append((int(words[0], 16), int(words[1]),
-                                     int(words[2])))
-        elif kind == "repeat":
-            found[-1].repeats.append((int(words[0], 16), int(words[1])))
-        elif kind == "copy":
-            found[-1].copies.append((int(words[0], 16), int(words[1])))
-        else:
-            found[-1].steps.append((int(words[0], 16), int(words[1], 16),
-                                    int(words[2])))
+    with open(path, encoding="ascii") as file:
+        for kind, *words in map(str.split, file):
+            if kind == "section":
+                found.append(Counts())
+            else:
+                name, *bases = KINDS[kind]
+                getattr(found[-1], name).append(tuple(map(int, words, bases)))
     return found
 
 
@@ -46,14 +44,10 @@ class Profile:
     """One measurement's blocks with the names of their functions."""
 
     def __init__(self, counts, symbols, row, driver):
-        self.messages = row["messages"]
-        self.size = row["size"]
-        self.symbols = symbols
-        self.blocks = counts.blocks
-        self.places = collections.Counter()
-        self.stages = collections.Counter()
-        self.functions = collections.Counter()
-        self.calls = collections.Counter()
+        self.messages, self.size = row["messages"], row["size"]
+        self.symbols, self.blocks = symbols, counts.blocks
+        self.places, self.stages, self.functions, self.calls = (
+            collections.Counter() for _ in range(4))
         self.callers = collections.defaultdict(collections.Counter)
         for address, length, times in counts.blocks:
             function = symbols.function(address)
@@ -63,36 +57,24 @@ class Profile:
             self.stages[stage] += length * times
             self.functions[function] += length * times
         for source, target, times in counts.steps:
-            function = symbols.function(target)
-            if target != function.start:
-                continue
-            caller = symbols.function(source)
+            function, caller = symbols.function(target), symbols.function(source)
             # a loop back to the first block is no call
-            if caller != function:
+            if target == function.start and caller != function:
                 self.calls[function] += times
                 self.callers[function][caller] += times
         self.total = sum(self.places.values())
 
-    def _each(self, count):
-        return f"{count / self.messages:10.1f}  {100 * count / self.total:5.1f} %"
-
     def write(self, out, top):
         """Tables by place, by stage and by function."""
-        print(f"    all         {self._each(self.total)}", file=out)
+        print(f"    all         {self.total / self.messages:10.1f}", file=out)
         for place, count in self.places.most_common():
             if count * 1000 > self.total:
-                print(f"    {place:20} {self._each(count)}", file=out)
-        print(f"\n    {'stage':28} {'instr./msg':>10}  {'share':>7}  {'per byte':>8}", file=out)
-        for stage, count in self.stages.most_common():
-            print(f"    {stage:28} {self._each(count)}  "
-                  f"{count / self.messages / self.size:8.3f}", file=out)
-        print(f"\n    {'function':44} {'instr./msg':>10}  {'share':>7}"
-              f"  {'calls/msg':>9}  from", file=out)
-        for function, count in self.functions.most_common(top):
-            name = f"{function.name} [{function.place}]"
-            print(f"    {name:44} {self._each(count)}  "
-                  f"{self.calls[function] / self.messages:9.2f}  "
-                  f"{self._from(function)}", file=out)
+                print(f"    {place:20} {count / self.messages:10.1f}  "
+                      f"{100 * count / self.total:5.1f} %", file=out)
+        stages.write(out, "instr./msg", 1 / self.messages, self.size, self.stages,
+                     self.functions, top, lambda function: (
+                         f"{self.calls[function] / self.messages:9.2f} calls/msg from "
+                         f"{self._from(function)}"))
 
     def _real_callers(self, function):
         """Past functions that only jump on, as memset() does."""
@@ -112,18 +94,16 @@ class Profile:
 
     def write_blocks(self, out, module_file, module, top):
         """The blocks of one module that cost most, with their lines."""
-        cost = collections.Counter()
-        times = collections.Counter()
+        cost, times = collections.Counter(), collections.Counter()
         for address, length, count in self.blocks:
             if self.symbols.function(address).place == module:
                 cost[address] += length * count
                 times[address] += count
         chosen = [address for address, _ in cost.most_common(top)]
         lines = self.symbols.lines(module_file, module, chosen)
-        print(f"\n    {'block of ' + module:60} {'instr./msg':>10}  "
-              f"{'share':>7}  {'times/msg':>9}", file=out)
+        print(f"\n    {'block of ' + module:60} {'instr./msg':>10}  {'times/msg':>9}", file=out)
         for address in chosen:
-            print(f"    {lines[address]:60} {self._each(cost[address])}  "
+            print(f"    {lines[address]:60} {cost[address] / self.messages:10.1f}  "
                   f"{times[address] / self.messages:9.2f}", file=out)
 
 

@@ -68,44 +68,27 @@ class Profile:
         """Was the row measured then?"""
         return 0 <= time - self.row["began_ns"] <= self.row["total_ns"]
 
-    def count(self, stage, function=None):
-        """One more sample."""
-        self.stages[stage] += 1
-        if function:
-            self.functions[function] += 1
-
     def write(self, out, top):
         """Tables by stage and by function."""
-        total = sum(self.stages.values())
+        total = self.stages.total()
         if not total:
             print("    no samples: the row was too short", file=out)
             return
-        row = self.row
-        each = row["total_ns"] / row["messages"]
-        print(f"    {'stage':28} {'ns/message':>10} {'ps/byte':>9} {'share':>7}"
-              f"   ({total} samples)", file=out)
-        for stage, count in self.stages.most_common():
-            part = each * count / total
-            print(f"    {stage:28} {part:10.1f} {1000 * part / row['size']:9.1f}"
-                  f" {100 * count / total:5.1f} %", file=out)
-        print(f"\n    {'function':48} {'ns/message':>10} {'share':>7}", file=out)
-        for function, count in self.functions.most_common(top):
-            name = f"{function.name} [{function.place}]"
-            print(f"    {name:48} {each * count / total:10.1f}"
-                  f" {100 * count / total:5.1f} %", file=out)
+        print(f"    {total} samples", file=out)
+        stages.write(out, "ns/message", self.row["total_ns"] / self.row["messages"] / total,
+                     self.row["size"], self.stages, self.functions, top)
 
 
 def read(results, driver, path):
-    """A Profile for each row of the first round."""
+    """[(row, Profile)] of the first round."""
     kernel = Kernel(results.out / f"{driver}.kallsyms")
     profiles = [Profile(row) for row in results.rows(1, driver) if "began_ns" in row]
     for time, address in _samples(path, "linux"):
-        for profile in profiles:
-            if not profile.has(time):
-                continue
+        for profile in [profile for profile in profiles if profile.has(time)]:
             function = kernel.function(address) if address < GUEST_END else None
             if function:
-                profile.count(stages.stage_of(function, driver), function)
+                profile.stages[stages.stage_of(function, driver)] += 1
+                profile.functions[function] += 1
             else:
-                profile.count(HOST if address >= HOST_START else stages.PROGRAMS)
-    return profiles
+                profile.stages[HOST if address >= HOST_START else stages.PROGRAMS] += 1
+    return [(profile.row, profile) for profile in profiles]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# Owns: from a function of the guest's kernel to the stage of a message's way that it belongs to.
-# Called by profiling.py and sampling.py.
+# Owns: from a function of the guest's kernel to the stage of a message's way that it belongs to,
+# and tables of both. Called by profiling.py and sampling.py.
 import re
 
 PROGRAMS = "programs"
@@ -38,3 +38,19 @@ def stage_of(function, driver):
         if re.search(pattern, function.name):
             return stage
     return REST
+
+
+def write(out, unit, each, size, by_stage, by_function, top, of_function=lambda function: ""):
+    """Tables by stage and by function, of which one count is @each of the unit for a message."""
+    total = by_stage.total()
+
+    def line(name, count, more):
+        print(f"    {name:44} {each * count:10.1f}  {100 * count / total:5.1f} %  {more}".rstrip(),
+              file=out)
+
+    print(f"\n    {'stage':44} {unit:>10}    share  per byte", file=out)
+    for stage, count in by_stage.most_common():
+        line(stage, count, f"{each * count / size:8.3f}")
+    print(f"\n    {'function':44} {unit:>10}    share", file=out)
+    for function, count in by_function.most_common(top):
+        line(f"{function.name} [{function.place}]", count, of_function(function))

@@ -1,23 +1,28 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# Owns: the comparison. Raw rows of every round become one line per test:
-# medians, the ratio pavo/rxe of each round with median, least and most, and
-# whether the floor is kept; or pavo beside several others, without a floor.
-# Called by ../run; computes and formats, no more.
+# Owns: the comparison. Raw rows of every round become one line per test: what each driver took,
+# and how many times as good the subject is as each other one in the same round; both as median,
+# least and most. Then whether the floor is kept. Called by the tools of ../; computes and
+# formats, no more.
 import statistics
 
-# (test, size) -> least ratio in the repeatable mode; elsewhere 1.0
-FLOOR_ALL = 1.0
-FLOOR_LARGE = 1.5
-LARGE = (65536, 1048576)
-LARGE_OPS = ("write", "read")
-# Where several are compared: the one that the ratios are of, and the kernel's streams,
-# which stand beside every operation of their size.
+# The least ratio in the repeatable mode: of all rows, and of large writes and reads.
+FLOOR_ALL, FLOOR_LARGE = 1.0, 1.5
+LARGE, LARGE_OPS = (65536, 1048576), ("write", "read")
+# The one that the ratios are of at native speed, and the kernel's streams, which stand beside
+# every operation of their size.
 SUBJECT = "pavo"
 # pavo on the wire that rdma_rxe needs: its ratio is of one path
 SUBJECT_ON_RULES = "pavo-rules"
 STREAMS = ("tcp", "tcp-zerocopy")
-NAMES = {"rxe": "rdma_rxe", "tcp": "TCP", "tcp-zerocopy": "TCP, no copy"}
+NAMES = {"rxe": "rdma_rxe", "tcp": "TCP", "tcp-zerocopy": "TCP, no copy",
+         "rxe-ud": "rdma_rxe UD"}
+
+
+def spread(values):
+    """What is told of several repetitions."""
+    return {"median": statistics.median(values), "min": min(values), "max": max(values),
+            "n": len(values)}
 
 
 def floor_of(op, size):
@@ -27,9 +32,8 @@ def floor_of(op, size):
 
 def time_of(row):
     """Nanoseconds per message: the median where each was timed."""
-    if row["test"] == "latency":
-        return row["typical_ns"]
-    return row["total_ns"] / row["messages"]
+    return (row["typical_ns"] if row["test"] == "latency" else
+            row["total_ns"] / row["messages"])
 
 
 def key_of(row):
@@ -37,147 +41,104 @@ def key_of(row):
     return row["op"], row["test"], row["size"]
 
 
-def failures(rounds, driver):
-    """In words, the tests in which a driver failed."""
-    return [f"round {number}: {driver}: {row['op']} {row['test']} "
-            f"{row['size']}: {row['error']}"
-            for number, drivers in enumerate(rounds, 1)
-            for row in drivers[driver] if "error" in row]
+def name_of(row):
+    """The same in words."""
+    return "{} {} {}".format(*key_of(row))
+
+
+def failures(rounds, drivers):
+    """{driver: in words, the tests in which it failed}."""
+    return {driver: [f"round {number}: {driver}: {name_of(row)}: {row['error']}"
+                     for number, names in enumerate(rounds, 1)
+                     for row in names[driver] if "error" in row]
+            for driver in drivers}
 
 
 class UnequalRounds(Exception):
     """The drivers did not run the same tests."""
 
 
-def _pairs(rounds, base, other):
-    """{key: [(row of base, row of other) per round]} in order of running."""
-    pairs = {}
-    for number, drivers in enumerate(rounds, 1):
-        left = {key_of(row): row for row in drivers[base]}
-        right = {key_of(row): row for row in drivers[other]}
-        if left.keys() != right.keys():
-            raise UnequalRounds(f"round {number}: {base} and {other} have "
-                                "different rows")
-        for key, row in left.items():
-            pairs.setdefault(key, [])
-            # a failure has no time; failures() tells of it
-            if "error" not in row and "error" not in right[key]:
-                pairs[key].append((row, right[key]))
-    return pairs
+def others_of(drivers, subject):
+    """Those that the subject is compared with, if it is there."""
+    return [name for name in drivers
+            if name not in (subject, SUBJECT_ON_RULES) and subject in drivers]
 
 
-def vanished(rounds, base, other):
-    """In words, the tests that compare() has no line of, because in no round both
-    drivers came to a result: it is unknown whether their floor is kept."""
-    return [f"{op} {test} {size}: in no round {base} and {other} both finished it, "
-            "there is no ratio"
-            for (op, test, size), rows in _pairs(rounds, base, other).items()
-            if not rows]
+def _rows_of(names, name):
+    """{key: row} of a driver in a round. Those of streams become rows of each test of pavo
+    that has their name and size."""
+    rows = {key_of(row): row for row in names[name]}
+    if name not in STREAMS or SUBJECT not in names:
+        return rows
+    streams = {key[1:]: row for key, row in rows.items()}
+    return {key: {**streams[key[1:]], "op": key[0]}
+            for key in map(key_of, names[SUBJECT]) if key[1:] in streams}
+
+
+def _ratios(rounds, other, subject, same):
+    """{key: ratios of the rounds} on the same wire, of what both have. A failure has no time;
+    failures() tells of it."""
+    found = {}
+    for number, names in enumerate(rounds, 1):
+        on_rules = other == "rxe" and SUBJECT_ON_RULES in names
+        ours = _rows_of(names, SUBJECT_ON_RULES if on_rules else subject)
+        theirs = _rows_of(names, other)
+        if same and other not in STREAMS and ours.keys() != theirs.keys():
+            raise UnequalRounds(f"round {number}: {other} and {subject} have different rows")
+        for key in [key for key in theirs if key in ours]:
+            found.setdefault(key, [])
+            if "error" not in ours[key] and "error" not in theirs[key]:
+                found[key].append(time_of(theirs[key]) / time_of(ours[key]))
+    return found
+
+
+def vanished(rounds, drivers, subject=SUBJECT):
+    """In words, the tests that have no ratio, because in no round both drivers came to a
+    result: it is unknown whether their floor is kept."""
+    return ["{} {} {}".format(*key) + f": in no round {other} and {subject} both finished it, "
+            "there is no ratio" for other in others_of(drivers, subject)
+            for key, ratios in _ratios(rounds, other, subject, True).items() if not ratios]
 
 
 def figure_of(rows):
     """What is told of the rows of one driver and test."""
-    times = [time_of(row) for row in rows]
-    ns = statistics.median(times)
-    return {"ns_per_message": ns, "ns_min": min(times), "ns_max": max(times),
-            "messages_per_s": 1e9 / ns, "mib_per_s": rows[0]["size"] * 1e9 / ns / 2**20,
+    ns = spread([time_of(row) for row in rows])
+    return {"ns": ns, "messages_per_s": 1e9 / ns["median"],
+            "mib_per_s": rows[0]["size"] * 1e9 / ns["median"] / 2**20,
             "drops": sum(row["drops"] for row in rows)}
 
 
-def compare(rounds, base, other):
-    """One dict per test that succeeded at least once on both sides. A ratio
-    above 1 means that `other` is the better one."""
-    lines = []
-    for (op, test, size), rows in _pairs(rounds, base, other).items():
-        if not rows:
-            continue
-        ratios = [time_of(b) / time_of(o) for b, o in rows]
-        line = {"op": op, "test": test, "size": size,
-                "ratio": statistics.median(ratios),
-                "ratio_min": min(ratios), "ratio_max": max(ratios),
-                "floor": floor_of(op, size), "rounds": len(rows)}
-        for name, which in ((base, 0), (other, 1)):
-            line[name] = figure_of([row[which] for row in rows])
-        lines.append(line)
-    return lines
-
-
-def others_of(drivers):
-    """Those that pavo is compared with, if it is there."""
-    ours = (SUBJECT, SUBJECT_ON_RULES)
-    return [name for name in drivers if name not in ours and SUBJECT in drivers]
-
-
-def _rows_of(names, name):
-    """The rows of a driver in a round. Those of streams become rows of each test of pavo
-    that has their name and size."""
-    if name not in STREAMS or SUBJECT not in names:
-        return names[name]
-    streams = {key_of(row)[1:]: row for row in names[name]}
-    return [{**streams[key_of(row)[1:]], "op": row["op"]}
-            for row in names[SUBJECT] if key_of(row)[1:] in streams]
-
-
-def beside(rounds, other):
-    """The rounds of pavo and one other, on the same wire; beside a stream the rows that
-    it has."""
-    found = []
-    for names in rounds:
-        on_rules = other == "rxe" and SUBJECT_ON_RULES in names
-        ours = names[SUBJECT_ON_RULES if on_rules else SUBJECT]
-        theirs = _rows_of(names, other)
-        if other in STREAMS:
-            keys = {key_of(row) for row in theirs}
-            ours = [row for row in ours if key_of(row) in keys]
-        found.append({SUBJECT: ours, other: theirs})
-    return found
-
-
-def compare_several(rounds, drivers):
-    """One dict per test: figures of each driver, and the ratio of pavo to each other one,
-    with least and most. A ratio above 1 means that pavo is the better one."""
+def compare(rounds, drivers, subject=SUBJECT, same=True):
+    """One dict per test: figures of each driver, and the ratio of the subject to each other one
+    by rounds. A ratio above 1 means that the subject is the better one. @same: drivers have to
+    have the same rows."""
     results = {}
     for names in rounds:
         for name in drivers:
-            for row in _rows_of(names, name):
+            for key, row in _rows_of(names, name).items():
                 if "error" not in row:
-                    results.setdefault(key_of(row), {}).setdefault(name, []).append(row)
-    lines = {key: {"op": key[0], "test": key[1], "size": key[2], "rounds": {}, "ratios": {},
+                    results.setdefault(key, {}).setdefault(name, []).append(row)
+    lines = {key: {"op": key[0], "test": key[1], "size": key[2],
+                   "floor": floor_of(key[0], key[2]), "ratios": {},
                    "figures": {name: figure_of(rows) for name, rows in found.items()}}
              for key, found in results.items()}
-    for other in others_of(drivers):
-        for pair in compare(beside(rounds, other), other, SUBJECT):
-            line = lines[key_of(pair)]
-            line["rounds"][other] = pair["rounds"]
-            line["ratios"][other] = {"median": pair["ratio"], "min": pair["ratio_min"],
-                                     "max": pair["ratio_max"]}
+    for other in others_of(drivers, subject):
+        for key, ratios in _ratios(rounds, other, subject, same).items():
+            if ratios:
+                lines[key]["ratios"][other] = spread(ratios)
     return list(lines.values())
 
 
-def vanished_of_several(rounds, drivers):
-    """As vanished(), of pavo and each other one."""
-    return [line for other in others_of(drivers)
-            for line in vanished(beside(rounds, other), other, SUBJECT)]
-
-
-def incomplete_of_several(lines, rounds):
-    """As incomplete(), of the ratios to each other one."""
-    return [f"{line['op']} {line['test']} {line['size']}: compared with {other} in "
-            f"{count} of {rounds} rounds"
-            for line in lines for other, count in line["rounds"].items() if count < rounds]
+def incomplete(lines, rounds):
+    """In words, the ratios that not all rounds have: too few to say that a floor is kept."""
+    return [f"{name_of(line)}: compared with {other} in {ratio['n']} of {rounds} rounds"
+            for line in lines for other, ratio in line["ratios"].items() if ratio["n"] < rounds]
 
 
 def below_floor(lines):
-    """The lines whose median ratio is below their floor."""
-    return [line for line in lines if line["ratio"] < line["floor"]]
-
-
-def incomplete(lines, rounds):
-    """In words, the lines that not all rounds have a ratio for: too few to say that a
-    floor is kept."""
-    return [f"{line['op']} {line['test']} {line['size']}: compared in "
-            f"{line['rounds']} of {rounds} rounds"
-            for line in lines if line["rounds"] < rounds]
+    """The lines with a median ratio below their floor."""
+    return [line for line in lines
+            if any(ratio["median"] < line["floor"] for ratio in line["ratios"].values())]
 
 
 def size_text(size):
@@ -188,94 +149,70 @@ def size_text(size):
     return f"{size} B"
 
 
-def _figure(line, name):
-    value = line[name]
+def spread_text(of, digits, factor=1):
+    """Median, and in brackets the least and the most."""
+    middle, least, most = (f"{factor * of[key]:.{digits}f}" for key in ("median", "min", "max"))
+    return f"{middle} ({least} - {most})"
+
+
+def unit_of(line):
+    """The unit of the speeds of a test."""
     if line["test"] == "latency":
-        return f"{value['ns_per_message'] / 1000:.2f} us"
-    if line["test"] == "rate":
-        return f"{value['messages_per_s'] / 1000:.2f} k/s"
-    return f"{value['mib_per_s']:.2f} MiB/s"
+        return "us"
+    return "MiB/s" if line["size"] >= 4096 and line["test"] != "rate" else "k/s"
 
 
-def _remark(line, base, other):
+def speed(line, ns):
+    """A speed, or a latency, in that unit, of which the longest time is the least."""
+    if unit_of(line) == "us":
+        return spread_text(ns, 2, 1e-3)
+    each = 1e6 if unit_of(line) == "k/s" else line["size"] * 1e9 / 2**20
+    return spread_text({"median": each / ns["median"], "min": each / ns["max"],
+                        "max": each / ns["min"]}, 0 if each / ns["median"] >= 100 else 2)
+
+
+def _remark(line):
     words = []
-    if line["ratio"] < FLOOR_ALL:
-        words.append(f"WORSE THAN {base}")
-    elif line["ratio"] < line["floor"]:
-        words.append(f"BELOW {line['floor']}")
-    if line["ratio_min"] < line["floor"] <= line["ratio"]:
-        words.append("once below")
-    for name in (base, other):
-        if line[name]["drops"]:
-            words.append(f"{name}: {line[name]['drops']} drops")
-    return ", ".join(words)
+    for other, ratio in line["ratios"].items():
+        if ratio["median"] < FLOOR_ALL:
+            words.append(f"WORSE THAN {other}")
+        elif ratio["median"] < line["floor"]:
+            words.append(f"BELOW {line['floor']}")
+        if ratio["min"] < line["floor"] <= ratio["median"]:
+            words.append("once below")
+    return "  " + ", ".join(words)
 
 
-def text(title, lines, base, other):
-    """The table people read."""
-    out = [title, "",
-           f"{'':23}{base:>15}{other:>15} {base:>11}{other:>11}   "
-           f"{other}/{base}",
-           f"{'test':23}{'':>30} {'ns/msg':>11}{'ns/msg':>11}   "
-           "median (min - max)"]
-    previous = None
-    for line in lines:
-        if line["op"] != previous:
-            out.append("")
-        previous = line["op"]
-        name = f"{line['op']:6}{line['test']:10}{size_text(line['size']):>7}"
-        out.append(
-            f"{name}{_figure(line, base):>15}{_figure(line, other):>15} "
-            f"{line[base]['ns_per_message']:11.0f}"
-            f"{line[other]['ns_per_message']:11.0f}   "
-            f"{line['ratio']:5.2f} ({line['ratio_min']:.2f} - "
-            f"{line['ratio_max']:.2f})  {_remark(line, base, other)}".rstrip())
-    bad = below_floor(lines)
-    out += ["", f"{len(lines)} rows, {len(bad)} below their floor (1.0; "
-            f"{FLOOR_LARGE} for writes and reads of 64 KiB and 1 MiB)"]
+def _block(head, lines, columns, end=lambda line: ""):
+    """A part of the table: {title of a column: its cell of a line, or ""}."""
+    return ["", f"{head:34}" + "".join(f"{title:>29}" for title in columns)] + [
+        (f"{line['op']:6}{line['test']:13}{size_text(line['size']):>7}{'':8}"
+         + "".join(f"{cell(line) or '-':>29}" for cell in columns.values())
+         + end(line)).rstrip() for line in lines]
+
+
+def text(title, lines, drivers, subject=SUBJECT, floors=False):
+    """The table people read: speeds, nanoseconds of a message, ratios."""
+    def column(what, name, cell):
+        return lambda line: name in line[what] and cell(line, line[what][name])
+
+    def figures(cell):
+        return {NAMES.get(name, name): column("figures", name, cell) for name in drivers}
+
+    out = [title, "", "median (least - most) of the rounds"]
+    out += _block("speed, or latency", lines, figures(lambda line, figure: speed(
+        line, figure["ns"])), lambda line: f" {unit_of(line)}")
+    out += _block("nanoseconds of a message", lines, figures(lambda line, figure: spread_text(
+        figure["ns"], 0)))
+    ratios = {f"{subject}/{NAMES.get(name, name)}": column(
+        "ratios", name, lambda line, ratio: spread_text(ratio, 2))
+        for name in others_of(drivers, subject)}
+    if ratios:
+        out += _block("times as good, in the same round", lines, ratios,
+                      _remark if floors else lambda line: "")
+    if floors:
+        out += ["", f"{len(lines)} rows, {len(below_floor(lines))} below their floor (1.0; "
+                f"{FLOOR_LARGE} for writes and reads of 64 KiB and 1 MiB)"]
+    out += [f"{name_of(line)}: {name}: {figure['drops']} packets were dropped"
+            for line in lines for name, figure in line["figures"].items() if figure["drops"]]
     return "\n".join(out) + "\n"
-
-
-def _row_name(line):
-    return f"{line['op']:6}{line['test']:10}{size_text(line['size']):>7}"
-
-
-def _spread(middle, least, most, digits):
-    return f"{middle:.{digits}f} ({least:.{digits}f} - {most:.{digits}f})"
-
-
-def _speed(line, name):
-    """MiB/s, or thousands of messages per second, of which the least time is the most; of a
-    latency microseconds."""
-    value = line["figures"].get(name)
-    if not value:
-        return "-"
-    if line["test"] == "latency":
-        return _spread(*(value[key] / 1000 for key in ("ns_per_message", "ns_min", "ns_max")), 2)
-    factor = line["size"] / 2**20 if line["size"] >= 4096 else 1e-3
-    middle, most, least = (factor * 1e9 / value[key]
-                           for key in ("ns_per_message", "ns_min", "ns_max"))
-    return _spread(middle, least, most, 0)
-
-
-def _ratio(line, name):
-    value = line["ratios"].get(name)
-    return _spread(value["median"], value["min"], value["max"], 2) if value else "-"
-
-
-def text_of_several(title, lines, drivers):
-    """The table people read: figures, then ratios."""
-    others = others_of(drivers)
-    drops = [f"{_row_name(line)}  {name}: {value['drops']} packets were dropped"
-             for line in lines for name, value in line["figures"].items() if value["drops"]]
-    out = [title, "", "medians (least - most); MiB/s, of 64 B thousands of messages per second, "
-           "latency in us",
-           f"{'':23}" + "".join(f"{NAMES.get(name, name):>24}" for name in drivers)]
-    out += [_row_name(line) + "".join(f"{_speed(line, name):>24}" for name in drivers)
-            for line in lines]
-    if others:
-        out += ["", f"{'':23}" + "".join(f"{SUBJECT + '/' + NAMES.get(name, name):>24}"
-                                         for name in others)]
-        out += [_row_name(line) + "".join(f"{_ratio(line, name):>24}" for name in others)
-                for line in lines]
-    return "\n".join(out + [""] + drops) + "\n"

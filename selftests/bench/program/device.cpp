@@ -8,16 +8,11 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
-#include <fstream>
 #include <sstream>
-#include <stdexcept>
 
 #include <fcntl.h>
 #include <net/if.h>
 #include <sched.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "../../common/device.h"
@@ -25,51 +20,20 @@
 
 namespace bench {
 
-namespace {
-
-uint64_t statistic(const std::string &netdev, const std::string &what)
-{
-	return common::read_word<uint64_t>("/sys/class/net/" + netdev +
-					   "/statistics/" + what);
-}
-
-} // namespace
-
-Traffic operator-(const Traffic &late, const Traffic &early)
-{
-	return {late.tx_packets - early.tx_packets,
-		late.tx_bytes - early.tx_bytes,
-		late.rx_packets - early.rx_packets,
-		late.rx_bytes - early.rx_bytes, late.dropped - early.dropped};
-}
-
-uint64_t backlog_drops()
-{
-	std::ifstream file("/proc/net/softnet_stat");
-	std::string line;
-	uint64_t sum = 0;
-
-	while (std::getline(file, line)) {
-		std::istringstream words(line);
-		uint64_t processed, dropped;
-
-		if (words >> std::hex >> processed >> dropped)
-			sum += dropped;
-	}
-	return sum;
-}
+using common::must_not_fail;
+using common::must_return_0;
 
 Inside::Inside(const std::string &space)
 {
 	if (space.empty())
 		return;
-	home_ = common::must_not_fail(open("/proc/thread-self/ns/net",
-					   O_RDONLY | O_CLOEXEC),
-				      "own namespace");
-	int other = common::must_not_fail(open(("/run/netns/" + space).c_str(),
-					       O_RDONLY | O_CLOEXEC),
-					  "namespace " + space);
-	common::must_return_0(setns(other, CLONE_NEWNET), "setns");
+	home_ = must_not_fail(open("/proc/thread-self/ns/net",
+				   O_RDONLY | O_CLOEXEC),
+			      "own namespace");
+	int other = must_not_fail(open(("/run/netns/" + space).c_str(),
+				       O_RDONLY | O_CLOEXEC),
+				  "namespace " + space);
+	must_return_0(setns(other, CLONE_NEWNET), "setns");
 	close(other);
 }
 
@@ -82,77 +46,63 @@ Inside::~Inside()
 	close(home_);
 }
 
-Device::Device(const std::string &name, const std::string &space)
-	: name_(name), space_(space)
+Device::Device(const std::string &its_name, const std::string &its_space)
+	: name(its_name), space(its_space), context(common::open_device(name))
 {
 	Inside inside(space);
 	ibv_device_attr device;
 	ibv_port_attr port;
+	ibv_gid_entry entry = {};
+	char interface[IF_NAMESIZE];
 
-	context_ = common::open_device(name);
-	if (ibv_query_device(context_, &device) ||
-	    ibv_query_port(context_, 1, &port))
-		throw std::runtime_error("cannot query " + name);
-	mtu_ = port.active_mtu;
-	max_reads_ = std::min(
+	must_return_0(ibv_query_device(context, &device), "query of " + name);
+	must_return_0(ibv_query_port(context, 1, &port), "query of " + name);
+	mtu = port.active_mtu;
+	max_reads = std::min(
 		{device.max_qp_rd_atom, device.max_qp_init_rd_atom, 16});
 	if (is_iwarp())
-		find_interface();
+		must_return_0(ibv_query_gid_ex(context, 1, 0, &entry, 0),
+			      "an address of " + name);
 	else
-		choose_gid();
+		entry = common::ipv4_address_of(context).value();
+	gid = entry.gid;
+	gid_index = int(entry.gid_index);
+	netdev =
+		common::must_make(if_indextoname(entry.ndev_ifindex, interface),
+				  "interface of " + name);
 }
 
-Device::~Device()
+Traffic::Traffic(const Device &device) : netdev_(device.netdev)
 {
-	ibv_close_device(context_);
+	for (const char *what : {"tx_packets", "tx_bytes", "rx_packets",
+				 "rx_bytes", "rx_dropped", "tx_dropped", ""})
+		before_[what] = read(what);
 }
 
-void Device::choose_gid()
+/* "" is what no interface counts: the drops of all backlogs. */
+uint64_t Traffic::read(const std::string &what) const
 {
-	for (const ibv_gid_entry &entry : common::addresses_of(context_)) {
-		char name[IF_NAMESIZE];
+	uint64_t sum = 0, processed, dropped;
 
-		if (!common::is_ipv4(entry.gid) ||
-		    !if_indextoname(entry.ndev_ifindex, name))
-			continue;
-		gid_ = entry.gid;
-		memcpy(&address_, entry.gid.raw + 12, sizeof(address_));
-		gid_index_ = int(entry.gid_index);
-		netdev_ = name;
-		return;
-	}
-	throw std::runtime_error(name_ + " has no IPv4 RoCE v2 address");
+	if (!what.empty())
+		return common::read_word<uint64_t>("/sys/class/net/" + netdev_ +
+						   "/statistics/" + what);
+	for (const std::string &line :
+	     common::lines_of("/proc/net/softnet_stat"))
+		if (std::istringstream(line) >> std::hex >> processed >>
+		    dropped)
+			sum += dropped;
+	return sum;
 }
 
-/* An entry for its MAC address names the interface. */
-void Device::find_interface()
+uint64_t Traffic::moved(const std::string &what) const
 {
-	ibv_gid_entry entry = {};
-	char name[IF_NAMESIZE];
-	ifreq request = {};
-
-	common::must_return_0(ibv_query_gid_ex(context_, 1, 0, &entry, 0),
-			      "an address of " + name_);
-	netdev_ = common::must_make(if_indextoname(entry.ndev_ifindex, name),
-				    "interface of " + name_);
-	netdev_.copy(request.ifr_name, IF_NAMESIZE - 1);
-	int ask = common::must_not_fail(
-		socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), "socket");
-	int error = ioctl(ask, SIOCGIFADDR, &request);
-
-	close(ask);
-	common::must_return_0(error, "IPv4 address of " + netdev_);
-	address_ = reinterpret_cast<sockaddr_in &>(request.ifr_addr).sin_addr;
+	return read(what) - before_.at(what);
 }
 
-Traffic Device::traffic() const
+uint64_t Traffic::drops() const
 {
-	return {statistic(netdev_, "tx_packets"),
-		statistic(netdev_, "tx_bytes"),
-		statistic(netdev_, "rx_packets"),
-		statistic(netdev_, "rx_bytes"),
-		statistic(netdev_, "rx_dropped") +
-			statistic(netdev_, "tx_dropped")};
+	return moved("rx_dropped") + moved("tx_dropped") + moved("");
 }
 
 } // namespace bench

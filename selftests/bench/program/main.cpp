@@ -6,20 +6,17 @@
  * test on stdout). Run in a guest by ../guest.sh, once per driver and round.
  */
 #include <algorithm>
-#include <cerrno>
 #include <csignal>
-#include <cstdio>
 #include <fstream>
-#include <map>
-#include <stdexcept>
-#include <string>
-#include <system_error>
+#include <iostream>
+#include <numeric>
 
+#include <nlohmann/json.hpp>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "../../common/errors.h"
 #include "../../common/options.h"
-#include "marker.h"
 #include "tests.h"
 
 namespace bench {
@@ -31,36 +28,38 @@ constexpr int test_seconds = 100; /* one that takes longer hangs */
 
 enum class Kind { bandwidth, rate, list, latency };
 
+const std::map<std::string, Op> ops{
+	{"write", Op::write}, {"read", Op::read}, {"send", Op::send}};
+const std::map<std::string, Kind> kinds{{"bandwidth", Kind::bandwidth},
+					{"rate", Kind::rate},
+					{"list", Kind::list},
+					{"latency", Kind::latency}};
+const std::map<std::string, Wait> waits{{"events", Wait::events},
+					{"polling", Wait::polling}};
+const std::map<std::string, Service> services{{"rc", Service::rc},
+					      {"ud", Service::ud},
+					      {"windows", Service::windows}};
+
+template <class Value>
+std::string name_of(const std::map<std::string, Value> &names, Value value)
+{
+	return std::find_if(names.begin(), names.end(),
+			    [=](auto &name) { return name.second == value; })
+		->first;
+}
+
 struct Options {
 	std::vector<Op> ops{Op::write, Op::read, Op::send};
 	std::vector<Kind> kinds{Kind::bandwidth, Kind::rate, Kind::latency};
 	std::vector<size_t> sizes{2, 64, 4096, 65536, 1048576};
 	PairSpec pair;
 	int scale = 1;
+	size_t idle = 0;
 	uint64_t seed = 1;
 	std::string devices[2];
 	std::string peer_namespace;
 	std::string name;
 	std::string maps;
-};
-
-const char *name_of(Op op)
-{
-	return op == Op::write ? "write" : op == Op::read ? "read" : "send";
-}
-
-const char *name_of(Kind kind)
-{
-	return kind == Kind::bandwidth ? "bandwidth" :
-	       kind == Kind::rate      ? "rate" :
-	       kind == Kind::list      ? "list" :
-					 "latency";
-}
-
-struct Result {
-	uint64_t messages = 0;
-	uint64_t total = 0; /* ns, of all of them */
-	uint64_t typical = 0, least = 0, most = 0; /* ns, of one */
 };
 
 /* How many messages of a size say enough; the longest take milliseconds. */
@@ -94,8 +93,17 @@ void choose_list(StreamSpec &spec)
 	spec.places = std::clamp<size_t>(2 * max_size / spec.size, 2, 64);
 }
 
-Result measure_stream(Transport &ends, const Options &options, Op op, Kind kind,
-		      size_t size)
+/* All of them, and of one: messages and nanoseconds. */
+nlohmann::json result(uint64_t messages, uint64_t total, uint64_t typical,
+		      uint64_t least, uint64_t most)
+{
+	return {{"messages", messages},	 {"total_ns", total},
+		{"typical_ns", typical}, {"min_ns", least},
+		{"max_ns", most},	 {"began_ns", began_ns}};
+}
+
+nlohmann::json measure_stream(Transport &ends, const Options &options, Op op,
+			      Kind kind, size_t size)
 {
 	StreamSpec spec = {};
 
@@ -112,52 +120,24 @@ Result measure_stream(Transport &ends, const Options &options, Op op, Kind kind,
 	if (spec.slots() * stride_of(spec.size) > area_bytes)
 		throw std::runtime_error("too many queue pairs for the size");
 	spec.messages -= spec.messages % spec.queue_pairs;
-	Result result = {.messages = uint64_t(spec.messages),
-			 .total = ends.stream(spec)};
-	result.typical = result.least = result.most =
-		result.total / result.messages;
-	return result;
+	uint64_t total = ends.stream(spec), each = total / spec.messages;
+
+	return result(spec.messages, total, each, each, each);
 }
 
-Result measure_latency(Transport &ends, const Options &options, Op op,
-		       size_t size)
+nlohmann::json measure_latency(Transport &ends, const Options &options, Op op,
+			       size_t size)
 {
-	Result result;
-	LatencySpec spec = {.op = op,
-			    .size = size,
-			    .messages = messages_of(Kind::latency, size) *
-					options.scale,
-			    .seed = options.seed};
+	std::vector<uint64_t> times = ends.latency(
+		{.op = op,
+		 .size = size,
+		 .messages = messages_of(Kind::latency, size) * options.scale,
+		 .seed = options.seed});
 
-	std::vector<uint64_t> times = ends.latency(spec);
-
-	for (uint64_t time : times)
-		result.total += time;
 	std::sort(times.begin(), times.end());
-	result.messages = times.size();
-	result.typical = times[times.size() / 2];
-	result.least = times.front();
-	result.most = times.back();
-	return result;
-}
-
-/* Nothing that moved fewer bytes than it was asked to is a result. */
-void must_have_crossed(const Traffic &traffic, Op op, uint64_t bytes)
-{
-	uint64_t moved = op == Op::read ? traffic.rx_bytes : traffic.tx_bytes;
-
-	if (moved < bytes)
-		throw std::runtime_error("only " + std::to_string(moved) +
-					 " of " + std::to_string(bytes) +
-					 " bytes crossed the interface");
-}
-
-std::unique_ptr<Transport> make_ends(Device &a, Device &b,
-				     const Options &options)
-{
-	if (options.pair.service == Service::windows)
-		return make_windows(a, b, options.pair.wait);
-	return std::make_unique<Verbs>(a, b, options.pair);
+	return result(times.size(),
+		      std::accumulate(times.begin(), times.end(), uint64_t(0)),
+		      times[times.size() / 2], times.front(), times.back());
 }
 
 /*
@@ -167,41 +147,43 @@ std::unique_ptr<Transport> make_ends(Device &a, Device &b,
 void run_test(Device &a, Device &b, const Options &options, Op op, Kind kind,
 	      size_t size)
 {
-	std::unique_ptr<Transport> ends = make_ends(a, b, options);
-	Traffic before = a.traffic();
-	uint64_t drops = backlog_drops();
+	std::unique_ptr<Transport> ends =
+		options.pair.service == Service::windows ?
+			make_windows(a, b, options.pair.wait) :
+			std::make_unique<Verbs>(a, b, options.pair);
+	Traffic traffic(a);
+	nlohmann::json row;
 
 	if (!ends->takes(op, size))
 		return;
-	printf("{\"op\": \"%s\", \"test\": \"%s\", \"size\": %zu, ",
-	       name_of(op),
-	       options.name.empty() ? name_of(kind) : options.name.c_str(),
-	       size);
 	try {
-		Result result =
-			kind == Kind::latency ?
-				measure_latency(*ends, options, op, size) :
-				measure_stream(*ends, options, op, kind, size);
+		row = kind == Kind::latency ?
+			      measure_latency(*ends, options, op, size) :
+			      measure_stream(*ends, options, op, kind, size);
+		/* Nothing that moved fewer bytes than it was asked to is a result. */
+		uint64_t bytes = row["messages"].get<uint64_t>() * size;
+		uint64_t moved =
+			traffic.moved(op == Op::read ? "rx_bytes" : "tx_bytes");
 
-		if (a.name() != b.name())
-			must_have_crossed(a.traffic() - before, op,
-					  result.messages * size);
-		printf("\"messages\": %lu, \"total_ns\": %lu, "
-		       "\"typical_ns\": %lu, \"min_ns\": %lu, \"max_ns\": %lu, "
-		       "\"began_ns\": %lu, ",
-		       result.messages, result.total, result.typical,
-		       result.least, result.most, began_ns);
+		if (a.name != b.name && moved < bytes)
+			throw std::runtime_error(
+				"only " + std::to_string(moved) + " of " +
+				std::to_string(bytes) +
+				" bytes crossed the interface");
 	} catch (const std::exception &problem) {
-		printf("\"error\": \"%s\", ", problem.what());
+		row = {{"error", problem.what()}};
 	}
-
-	Traffic traffic = a.traffic() - before;
-
-	printf("\"tx_packets\": %lu, \"rx_packets\": %lu, \"tx_bytes\": %lu, "
-	       "\"rx_bytes\": %lu, \"drops\": %lu}\n",
-	       traffic.tx_packets, traffic.rx_packets, traffic.tx_bytes,
-	       traffic.rx_bytes, traffic.dropped + backlog_drops() - drops);
-	fflush(stdout);
+	row["op"] = name_of(ops, op);
+	row["test"] = options.name.empty() ? name_of(kinds, kind) :
+					     options.name;
+	row["size"] = size;
+	if (options.idle)
+		row["windows"] = options.idle;
+	for (const char *what :
+	     {"tx_packets", "rx_packets", "tx_bytes", "rx_bytes"})
+		row[what] = traffic.moved(what);
+	row["drops"] = traffic.drops();
+	std::cout << row.dump() << '\n' << std::flush;
 }
 
 void on_alarm(int)
@@ -216,9 +198,7 @@ void on_alarm(int)
  */
 void keep_pages()
 {
-	if (mlockall(MCL_CURRENT))
-		throw std::system_error(errno, std::generic_category(),
-					"mlockall");
+	common::must_return_0(mlockall(MCL_CURRENT), "mlockall");
 }
 
 void run_all(const Options &options)
@@ -236,6 +216,9 @@ void run_all(const Options &options)
 
 	action.sa_handler = on_alarm;
 	sigaction(SIGALRM, &action, nullptr);
+	std::shared_ptr<void> idle = options.idle ? open_idle(a, options.idle) :
+						    nullptr;
+
 	for (Op op : options.ops)
 		for (Kind kind : options.kinds)
 			for (size_t size : options.sizes) {
@@ -248,18 +231,6 @@ void run_all(const Options &options)
 
 Options parse(int argc, char **argv)
 {
-	const std::map<std::string, Op> ops{
-		{"write", Op::write}, {"read", Op::read}, {"send", Op::send}};
-	const std::map<std::string, Kind> kinds{{"bandwidth", Kind::bandwidth},
-						{"rate", Kind::rate},
-						{"list", Kind::list},
-						{"latency", Kind::latency}};
-	const std::map<std::string, Wait> waits{{"events", Wait::events},
-						{"polling", Wait::polling}};
-	const std::map<std::string, Service> services{{"rc", Service::rc},
-						      {"ud", Service::ud},
-						      {"windows",
-						       Service::windows}};
 	common::CommandLine app(
 		"pavo-bench - measures a pair of verbs devices, whatever "
 		"driver they have\nPrints a line of JSON for each test.");
@@ -291,6 +262,8 @@ Options parse(int argc, char **argv)
 		       "of the test in the lines (what is measured)");
 	app.add_option("--scale", options.scale, "so many times the messages")
 		->check(CLI::PositiveNumber);
+	app.add_option("--idle", options.idle,
+		       "windows of the first device, most of which do nothing");
 	app.add_option("--seed", options.seed, "of the data (1)");
 	app.add_option("--maps", options.maps,
 		       "file for the program's memory map, for the profiler");
@@ -309,6 +282,6 @@ try {
 	bench::run_all(bench::parse(argc, argv));
 	return 0;
 } catch (const std::exception &problem) {
-	fprintf(stderr, "pavo-bench: %s\n", problem.what());
+	std::cerr << "pavo-bench: " << problem.what() << '\n';
 	return 1;
 }

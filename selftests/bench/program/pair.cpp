@@ -37,74 +37,67 @@ void check(const ibv_wc *wc, int count)
 				ibv_wc_status_str(wc[i].status));
 }
 
-/* Both areas of ends that are no more: in some guests a new page is dear. */
 std::vector<uint8_t *> spare_areas;
-
-uint8_t *take_areas()
-{
-	if (!spare_areas.empty()) {
-		uint8_t *areas = spare_areas.back();
-
-		spare_areas.pop_back();
-		return areas;
-	}
-
-	void *map = mmap(nullptr, 2 * area_bytes, PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-
-	if (map == MAP_FAILED)
-		throw std::runtime_error("no memory");
-	return static_cast<uint8_t *>(map);
-}
 
 /* A queue pair for datagrams takes of it what it needs, and an address handle. */
 void connect(End &end, ibv_qp *qp, const End &peer, const ibv_qp *other)
 {
-	const uint8_t index = uint8_t(end.device.gid_index());
+	const uint8_t index = uint8_t(end.device.gid_index);
 
-	common::connect(qp,
-			{.gid = peer.device.gid(),
-			 .gid_index = index,
-			 .qpn = other->qp_num,
-			 .rq_psn = first_psn,
-			 .sq_psn = first_psn,
-			 .qkey = qkey,
-			 .mtu = std::min(end.device.mtu(), peer.device.mtu()),
-			 .reads = uint8_t(peer.device.max_reads()),
-			 .dest_reads = uint8_t(end.device.max_reads()),
-			 .hop_limit = 1,
-			 .access = IBV_ACCESS_REMOTE_WRITE |
-				   IBV_ACCESS_REMOTE_READ});
+	common::connect(qp, {.gid = peer.device.gid,
+			     .gid_index = index,
+			     .qpn = other->qp_num,
+			     .rq_psn = first_psn,
+			     .sq_psn = first_psn,
+			     .qkey = qkey,
+			     .mtu = std::min(end.device.mtu, peer.device.mtu),
+			     .reads = uint8_t(peer.device.max_reads),
+			     .dest_reads = uint8_t(end.device.max_reads),
+			     .hop_limit = 1,
+			     .access = IBV_ACCESS_REMOTE_WRITE |
+				       IBV_ACCESS_REMOTE_READ});
 	if (qp->qp_type != IBV_QPT_UD || end.to_peer)
 		return;
-	ibv_ah_attr way = common::address_vector(peer.device.gid(), index, 1);
-	end.to_peer = must_make(ibv_create_ah(end.pd, &way), "AH");
+	ibv_ah_attr way = common::address_vector(peer.device.gid, index, 1);
+	end.to_peer.reset(must_make(ibv_create_ah(end.pd.get(), &way), "AH"));
 }
 
 } // namespace
 
+Areas::Areas()
+{
+	if (spare_areas.empty()) {
+		void *map =
+			mmap(nullptr, 2 * area_bytes, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+		common::must(map != MAP_FAILED, "memory");
+		spare_areas.push_back(static_cast<uint8_t *>(map));
+	}
+	out = spare_areas.back();
+	in = out + area_bytes;
+	spare_areas.pop_back();
+}
+
+Areas::~Areas()
+{
+	spare_areas.push_back(out);
+}
+
 Completions::Completions(Device &device, int depth, Wait wait) : wait_(wait)
 {
 	if (wait == Wait::events)
-		channel_ = must_make(ibv_create_comp_channel(device.context()),
-				     "completion channel");
-	cq_ = must_make(ibv_create_cq(device.context(), depth, nullptr,
-				      channel_, 0),
-			"CQ");
-}
-
-Completions::~Completions()
-{
-	if (unacked_)
-		ibv_ack_cq_events(cq_, unacked_);
-	ibv_destroy_cq(cq_);
-	if (channel_)
-		ibv_destroy_comp_channel(channel_);
+		channel_.reset(
+			must_make(ibv_create_comp_channel(device.context),
+				  "completion channel"));
+	cq_.reset(must_make(ibv_create_cq(device.context, depth, nullptr,
+					  channel_.get(), 0),
+			    "CQ"));
 }
 
 int Completions::reap(ibv_wc *wc, int room)
 {
-	int count = ibv_poll_cq(cq_, room, wc);
+	int count = ibv_poll_cq(raw(), room, wc);
 
 	if (count < 0)
 		throw std::runtime_error("ibv_poll_cq failed");
@@ -115,7 +108,7 @@ int Completions::reap(ibv_wc *wc, int room)
 void Completions::arm()
 {
 	if (wait_ == Wait::events)
-		must_return_0(ibv_req_notify_cq(cq_, 0),
+		must_return_0(ibv_req_notify_cq(raw(), 0),
 			      "request for an event");
 }
 
@@ -124,7 +117,7 @@ void Completions::next_event()
 	ibv_cq *cq;
 	void *context;
 
-	if (ibv_get_cq_event(channel_, &cq, &context))
+	if (ibv_get_cq_event(channel_.get(), &cq, &context))
 		throw std::runtime_error(out_of_time ? "hangs" :
 						       "no completion event");
 	unacked_++;
@@ -161,62 +154,62 @@ ibv_wc Completions::await()
 	return wc;
 }
 
-End::End(Device &device, const PairSpec &spec) : device(device)
-{
-	bool datagrams = spec.service == Service::ud;
-	int depth = queue_depth * spec.queue_pairs;
-
-	out = take_areas();
-	in = out + area_bytes;
-	pd = must_make(ibv_alloc_pd(device.context()), "PD");
-	mr = must_make(ibv_reg_mr(pd, out, 2 * area_bytes,
+End::End(Device &its_device, const PairSpec &spec)
+	: device(its_device), pd(must_make(ibv_alloc_pd(device.context), "PD")),
+	  mr(must_make(ibv_reg_mr(pd.get(), out, 2 * area_bytes,
 				  IBV_ACCESS_LOCAL_WRITE |
 					  IBV_ACCESS_REMOTE_WRITE |
 					  IBV_ACCESS_REMOTE_READ),
-		       "MR");
-	sent = std::make_unique<Completions>(device, depth, spec.wait);
-	received = std::make_unique<Completions>(device, depth, spec.wait);
+		       "MR")),
+	  sent(device, queue_depth * spec.queue_pairs, spec.wait),
+	  received(device, queue_depth * spec.queue_pairs, spec.wait)
+{
+	bool datagrams = spec.service == Service::ud;
 	ibv_qp_init_attr init = {
-		.send_cq = sent->raw(),
-		.recv_cq = received->raw(),
+		.send_cq = sent.raw(),
+		.recv_cq = received.raw(),
 		.cap = {queue_depth, queue_depth, 1, datagrams ? 2u : 1u, 0},
 		.qp_type = datagrams ? IBV_QPT_UD : IBV_QPT_RC};
-	for (int i = 0; i < spec.queue_pairs; i++)
-		qps.push_back(must_make(ibv_create_qp(pd, &init), "QP"));
-	if (datagrams)
-		grh_mr = must_make(ibv_reg_mr(pd, grh, sizeof(grh),
-					      IBV_ACCESS_LOCAL_WRITE),
-				   "MR");
-}
 
-/* Not for a half-made end: the program ends when making one fails. */
-End::~End()
-{
-	for (ibv_qp *qp : qps)
-		ibv_destroy_qp(qp);
-	if (to_peer)
-		ibv_destroy_ah(to_peer);
-	if (grh_mr)
-		ibv_dereg_mr(grh_mr);
-	sent.reset();
-	received.reset();
-	ibv_dereg_mr(mr);
-	ibv_dealloc_pd(pd);
-	spare_areas.push_back(out);
+	for (int i = 0; i < spec.queue_pairs; i++)
+		qps.emplace_back(
+			must_make(ibv_create_qp(pd.get(), &init), "QP"));
+	if (datagrams)
+		grh_mr.reset(must_make(ibv_reg_mr(pd.get(), grh, sizeof(grh),
+						  IBV_ACCESS_LOCAL_WRITE),
+				       "MR"));
 }
 
 Pair::Pair(Device &first, Device &second, const PairSpec &spec)
 	: a(first, spec), b(second, spec)
 {
 	for (size_t i = 0; i < a.qps.size(); i++) {
+		ibv_qp *from = a.qps[i].get(), *to = b.qps[i].get();
+
 		if (first.is_iwarp()) {
-			calls.push_back(std::make_unique<Call>(
-				first, a.qps[i], second, b.qps[i]));
+			calls.push_back(std::make_unique<Call>(first, from,
+							       second, to));
 			continue;
 		}
-		connect(a, a.qps[i], b, b.qps[i]);
-		connect(b, b.qps[i], a, a.qps[i]);
+		connect(a, from, b, to);
+		connect(b, to, a, from);
 	}
+}
+
+void post(ibv_qp *qp, ibv_send_wr *wr)
+{
+	ibv_send_wr *bad;
+
+	if (int error = ibv_post_send(qp, wr, &bad))
+		common::throw_errno(error, "ibv_post_send");
+}
+
+void post(ibv_qp *qp, ibv_recv_wr *wr)
+{
+	ibv_recv_wr *bad;
+
+	if (int error = ibv_post_recv(qp, wr, &bad))
+		common::throw_errno(error, "ibv_post_recv");
 }
 
 Place::Place(End &end, size_t at, size_t size) : bytes_(uint32_t(size))

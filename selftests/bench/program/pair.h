@@ -3,20 +3,22 @@
  * Two ends that have connected queue pairs, RC or UD, with their memory: what a test runs on.
  *
  * Owns: PDs, memory, completion channels and queues, queue pairs of both ends.
- * Used by: stream.cpp, latency.cpp, main.cpp.
+ * Used by: verbs.cpp, main.cpp.
  */
 #pragma once
 
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <ctime>
 #include <memory>
 #include <vector>
 
 #include <infiniband/verbs.h>
 
 #include "device.h"
-#include "iwarp.h"
+
+struct rdma_cm_id;
 
 namespace bench {
 
@@ -34,15 +36,21 @@ enum class Service { rc, ud, windows };
 /* How completions are waited for. */
 enum class Wait { events, polling };
 
+/* An object of verbs, ended by its function. */
+template <auto end> struct Ender {
+	void operator()(auto *object) const { end(object); }
+};
+template <class Object, auto end>
+using Owned = std::unique_ptr<Object, Ender<end>>;
+
 /* A completion queue that one thread waits on. */
 class Completions {
 public:
 	Completions(Device &device, int depth, Wait wait);
-	~Completions();
+	~Completions() { ibv_ack_cq_events(raw(), unacked_); }
 	Completions(const Completions &) = delete;
-	Completions &operator=(const Completions &) = delete;
 
-	ibv_cq *raw() const { return cq_; }
+	ibv_cq *raw() const { return cq_.get(); }
 
 	/* Takes up to `room` completions that are there; all succeeded. */
 	int reap(ibv_wc *wc, int room);
@@ -56,8 +64,8 @@ private:
 	void next_event();
 
 	Wait wait_;
-	ibv_comp_channel *channel_ = nullptr;
-	ibv_cq *cq_ = nullptr;
+	Owned<ibv_comp_channel, ibv_destroy_comp_channel> channel_;
+	Owned<ibv_cq, ibv_destroy_cq> cq_;
 	unsigned unacked_ = 0;
 };
 
@@ -68,37 +76,54 @@ struct PairSpec {
 	int queue_pairs = 1;
 };
 
+/* Two areas; those that are no more are kept: in some guests a new page is dear. */
+struct Areas {
+	Areas();
+	~Areas();
+	Areas(const Areas &) = delete;
+
+	uint8_t *out, *in;
+};
+
 /*
  * One end: `out` is what it sends or is read from, `in` what it receives. Its queue pairs
  * share the completion queues.
  */
-struct End {
+struct End : Areas {
 	End(Device &device, const PairSpec &spec);
-	~End();
-	End(const End &) = delete;
-	End &operator=(const End &) = delete;
 
 	Device &device;
-	uint8_t *out = nullptr;
-	uint8_t *in = nullptr;
-	ibv_pd *pd = nullptr;
-	ibv_mr *mr = nullptr; /* both areas */
-	std::unique_ptr<Completions> sent;
-	std::unique_ptr<Completions> received;
-	std::vector<ibv_qp *> qps;
-	ibv_ah *to_peer = nullptr; /* UD */
+	Owned<ibv_pd, ibv_dealloc_pd> pd;
+	Owned<ibv_mr, ibv_dereg_mr> mr; /* both areas */
+	Completions sent, received;
+	std::vector<Owned<ibv_qp, ibv_destroy_qp>> qps;
+	Owned<ibv_ah, ibv_destroy_ah> to_peer; /* UD */
 	uint8_t grh[40]; /* where those of datagrams go; no test looks */
-	ibv_mr *grh_mr = nullptr; /* UD */
+	Owned<ibv_mr, ibv_dereg_mr> grh_mr; /* UD */
+};
+
+/* A connection of iWARP between two queue pairs, as long as it lives: that of rdma_cm. */
+class Call {
+public:
+	Call(const Device &a, const ibv_qp *from, const Device &b,
+	     const ibv_qp *to);
+	~Call();
+	Call(const Call &) = delete;
+
+private:
+	rdma_cm_id *listener_ = nullptr, *caller_ = nullptr, *callee_ = nullptr;
 };
 
 /* The n-th queue pair of one end is connected to the n-th of the other. */
 struct Pair {
 	Pair(Device &a, Device &b, const PairSpec &spec);
 
-	End a;
-	End b;
+	End a, b;
 	std::vector<std::unique_ptr<Call>> calls; /* iWARP */
 };
+
+void post(ibv_qp *qp, ibv_send_wr *wr);
+void post(ibv_qp *qp, ibv_recv_wr *wr);
 
 /* Where a message goes: memory of `in`; a datagram's GRH is put aside. */
 class Place {
@@ -128,6 +153,31 @@ void verify(const uint8_t *got, const uint8_t *sent, size_t slots,
 inline size_t stride_of(size_t size)
 {
 	return (size + line - 1) / line * line;
+}
+
+/*
+ * Marks of the measured part of a run for the two profilers: the instruction counter (../counter)
+ * sees them, and the sampler of the host needs the time of the first one. A mark is
+ * a no-operation with a number in it that no compiler emits: on a real machine,
+ * and in an emulator without the counter, nothing happens.
+ */
+inline uint64_t began_ns; /* by the clock that host and guest share */
+
+/* nopl disp32(%rax,%rax,1); the displacement is 'pav' and 1 or 2 */
+inline void mark_begin()
+{
+	timespec time;
+
+	clock_gettime(CLOCK_REALTIME, &time);
+	began_ns = uint64_t(time.tv_sec) * 1000000000 + time.tv_nsec;
+	asm volatile(".byte 0x0f, 0x1f, 0x84, 0x00, 0x70, 0x61, 0x76, 0x01" ::
+			     : "memory");
+}
+
+inline void mark_end()
+{
+	asm volatile(".byte 0x0f, 0x1f, 0x84, 0x00, 0x70, 0x61, 0x76, 0x02" ::
+			     : "memory");
 }
 
 } // namespace bench

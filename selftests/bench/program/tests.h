@@ -3,15 +3,14 @@
  * The measurements: a stream of messages, and one message at a time, over queue pairs or
  * windows.
  *
- * Owns: what is asked for and what is found. Used by: main.cpp.
+ * Owns: what is asked for and what is found, and the frame of a measurement. Used by: main.cpp,
+ * verbs.cpp, windows.cpp, each with loops of its own.
  */
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <vector>
+#include <algorithm>
 
+#include "../../common/pattern.h"
 #include "pair.h"
 
 namespace bench {
@@ -57,7 +56,7 @@ public:
 	virtual std::vector<uint64_t> latency(const LatencySpec &spec) = 0;
 };
 
-/* Queue pairs; stream.cpp, latency.cpp. */
+/* Queue pairs; verbs.cpp. */
 class Verbs : public Transport {
 public:
 	Verbs(Device &a, Device &b, const PairSpec &spec) : pair_(a, b, spec) {}
@@ -66,7 +65,7 @@ public:
 	{
 		return !pair_.a.to_peer ||
 		       (op == Op::send &&
-			size <= size_t(128) << pair_.a.device.mtu());
+			size <= size_t(128) << pair_.a.device.mtu);
 	}
 	uint64_t stream(const StreamSpec &spec) override;
 	std::vector<uint64_t> latency(const LatencySpec &spec) override;
@@ -75,21 +74,97 @@ private:
 	Pair pair_;
 };
 
+/*
+ * Opens windows that do nothing, and prints how much memory each takes and how long it takes to
+ * open another, several times. They live as long as the result. @count: with that of a sender.
+ */
+std::shared_ptr<void> open_idle(const Device &device, size_t count);
+
 /* Windows between devices of pavo; windows.cpp. */
 std::unique_ptr<Transport> make_windows(const Device &a, const Device &b,
 					Wait wait);
 
-/* A send work request between the same place of both ends. */
-struct Request {
-	ibv_sge sge;
-	ibv_send_wr wr;
-};
-void prepare(Request &request, End &end, const End &peer, Op op, size_t at,
-	     size_t size);
+inline uint64_t now()
+{
+	timespec time;
 
-void post(ibv_qp *qp, ibv_send_wr *wr);
-void post(ibv_qp *qp, ibv_recv_wr *wr);
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return uint64_t(time.tv_sec) * 1000000000 + time.tv_nsec;
+}
 
-uint64_t now();
+/*
+ * The frame of every measurement: memory with a pattern, a run before it counts, the run
+ * that is timed, and every byte compared.
+ */
+
+/*
+ * @run: so many messages from slots of @source to those of @target. @compare: what came with
+ * what was sent, as verify(). Return: nanoseconds of all.
+ */
+template <class Run, class Compare>
+uint64_t timed_stream(const StreamSpec &spec, const uint8_t *source,
+		      uint8_t *target, Run &&run, Compare &&compare)
+{
+	const size_t stride = stride_of(spec.size);
+
+	/* once round all requests: page tables, caches and timers are warm */
+	run(spec.window * spec.queue_pairs);
+	blank(target, stride * spec.slots());
+
+	uint64_t start = now();
+
+	mark_begin();
+	run(spec.messages);
+	mark_end();
+
+	uint64_t elapsed = now() - start;
+
+	compare(target, source, std::min(spec.slots(), spec.messages), stride,
+		spec.size);
+	return elapsed;
+}
+
+/* @run: one message at a time between ends, so many. Return: what it returns, of all. */
+template <class End, class Run>
+std::vector<uint64_t> timed_latency(const LatencySpec &spec, End &a, End &b,
+				    Run &&run)
+{
+	constexpr int warm_up = 16;
+	const size_t stride = stride_of(spec.size);
+
+	pattern_fill(a.out, stride, spec.seed, 0);
+	pattern_fill(b.out, stride, spec.seed ^ 0x5555, 0);
+	run(warm_up);
+	blank(a.in, stride);
+	blank(b.in, stride);
+
+	mark_begin();
+	std::vector<uint64_t> times = run(spec.messages);
+	mark_end();
+
+	if (spec.op != Op::read)
+		verify(b.in, a.out, 1, stride, spec.size);
+	if (spec.op != Op::write)
+		verify(a.in, b.out, 1, stride, spec.size);
+	return times;
+}
+
+/* Nanoseconds of each @trip, or of a half of it, of so many. */
+template <class Trip>
+std::vector<uint64_t> times_of(int count, int parts, Trip &&trip)
+{
+	std::vector<uint64_t> times(count);
+	uint64_t start = now();
+
+	for (uint64_t &time : times) {
+		trip();
+
+		uint64_t end = now();
+
+		time = (end - start) / parts;
+		start = end;
+	}
+	return times;
+}
 
 } // namespace bench

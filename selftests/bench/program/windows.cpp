@@ -2,24 +2,23 @@
 /*
  * The measurements over windows: messages from FIFO to FIFO, RDMA by pavo::Rdma.
  *
- * Owns: the loops, likenesses of those in stream.cpp and latency.cpp. Called by: main.cpp,
- * ../idle.cpp. A message in a FIFO is used where it is, as a program would; the last
+ * Owns: the loops, likenesses of those in verbs.cpp. Called by: main.cpp. A message in a FIFO is used where it is, as a program would; the last
  * messages of a run are copied out and compared.
  */
-#include "windows.h"
-
-#include <algorithm>
 #include <cstring>
-#include <stdexcept>
-#include <string>
+#include <functional>
+#include <iostream>
 
+#include <nlohmann/json.hpp>
+#include <pavo/rdma.hpp>
 #include <poll.h>
+#include <rdma/pavo-abi.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "../../common/errors.h"
-#include "timed.h"
+#include "../../common/files.h"
+#include "tests.h"
 
 namespace bench {
 
@@ -32,28 +31,10 @@ constexpr uint64_t job_key = 0x62656e6368;
 /* Operations, or pieces of them, under way: as many as RC may have of 64 KiB. */
 constexpr size_t contexts = 16;
 
-uint8_t *areas()
-{
-	void *map = mmap(nullptr, 2 * area_bytes, PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-
-	if (map == MAP_FAILED)
-		throw std::runtime_error("no memory");
-	return static_cast<uint8_t *>(map);
-}
-
 pavo::Job job_on(const pavo::Device &device, uint16_t node)
 {
 	return node ? pavo::Job::join(device, job_id, job_key).value() :
 		      pavo::Job::reserve(device, job_id, job_key).value();
-}
-
-pavo::Gid gid_of(const Device &device)
-{
-	pavo::Gid gid;
-
-	memcpy(gid.data(), device.gid().raw, gid.size());
-	return gid;
 }
 
 std::span<const std::byte> bytes(const uint8_t *at, size_t size)
@@ -84,74 +65,90 @@ void verify_any_order(const uint8_t *got, const uint8_t *sent, size_t slots,
 	}
 }
 
-} // namespace
-
-Event::Event() : fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC))
-{
-	if (fd_ < 0)
-		throw std::runtime_error("eventfd");
-}
-
-Event::~Event()
-{
-	close(fd_);
-}
-
-void Event::wait(std::chrono::nanoseconds most)
-{
-	timespec time = {time_t(most.count() / 1'000'000'000),
-			 long(most.count() % 1'000'000'000)};
-	pollfd until = {fd_, POLLIN, 0};
-	uint64_t times;
-
-	if (ppoll(&until, 1, &time, nullptr) == 1 &&
-	    read(fd_, &times, sizeof(times)) != sizeof(times))
-		throw std::runtime_error("eventfd");
-}
-
-WindowEnd::WindowEnd(const Device &verbs, uint16_t node)
-	: out(areas()), in(out + area_bytes),
-	  device(pavo::Device::open(verbs.name()).value()),
-	  job(job_on(device, node)),
-	  window(pavo::Window::open(job,
-				    {.node = node,
-				     .send_frames = 256,
-				     .recv_frames = 512,
-				     .gid_index = uint16_t(verbs.gid_index()),
-				     .recv_event = event.fd()})
-			 .value()),
-	  mapping(pavo::Mapping::open(job, {reinterpret_cast<std::byte *>(out),
-					    2 * area_bytes})
-			  .value())
-{
-}
-
-WindowEnd::~WindowEnd()
-{
-	munmap(out, 2 * area_bytes);
-}
-
-void WindowEnd::wait(Wait how, const std::function<bool()> &look,
-		     std::chrono::nanoseconds most)
-{
-	while (!look()) {
-		if (out_of_time)
-			throw std::runtime_error("hangs");
-		if (how == Wait::polling)
-			continue;
-		must(window.recv_threshold(1), "threshold");
-		/* one that came between the look and the request */
-		if (look())
-			return;
-		event.wait(most);
+/* One end, node 0 or 1: `out` and `in` as those of a queue pair's End. */
+struct WindowEnd : Areas {
+	WindowEnd(const Device &verbs, uint16_t node)
+		: event(common::must_not_fail(
+			  eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC), "eventfd")),
+		  device(pavo::Device::open(verbs.name).value()),
+		  job(job_on(device, node)),
+		  window(pavo::Window::open(
+				 job, {.node = node,
+				       .send_frames = 256,
+				       .recv_frames = 512,
+				       .gid_index = uint16_t(verbs.gid_index),
+				       .recv_event = event})
+				 .value()),
+		  mapping(pavo::Mapping::open(
+				  job, {reinterpret_cast<std::byte *>(out),
+					2 * area_bytes})
+				  .value())
+	{
 	}
+	~WindowEnd() { close(event); }
+
+	/* Waits until @look finds something, by the window's event or by looking. */
+	void wait(Wait how, const std::function<bool()> &look,
+		  std::chrono::nanoseconds most = std::chrono::seconds(1))
+	{
+		while (!look()) {
+			if (out_of_time)
+				throw std::runtime_error("hangs");
+			if (how == Wait::polling)
+				continue;
+			must(window.recv_threshold(1), "threshold");
+			/* one that came between the look and the request */
+			if (look())
+				return;
+			timespec time = {time_t(most.count() / 1'000'000'000),
+					 long(most.count() % 1'000'000'000)};
+			pollfd until = {event, POLLIN, 0};
+			eventfd_t times;
+
+			if (ppoll(&until, 1, &time, nullptr) == 1)
+				common::must_return_0(
+					eventfd_read(event, &times), "eventfd");
+		}
+	}
+
+	int event; /* an eventfd */
+	pavo::Device device;
+	pavo::Job job;
+	pavo::Window window;
+	pavo::Mapping mapping;
+};
+
+class Windows : public Transport {
+public:
+	Windows(const Device &a, const Device &b, Wait wait);
+
+	bool takes(Op op, size_t size) const override;
+	uint64_t stream(const StreamSpec &spec) override;
+	std::vector<uint64_t> latency(const LatencySpec &spec) override;
+
+private:
+	uint64_t stream_messages(const StreamSpec &spec);
+	uint64_t stream_rdma(const StreamSpec &spec);
+	std::vector<uint64_t> ping_pong(size_t size, int count);
+	std::vector<uint64_t> one_sided(const LatencySpec &spec, int count);
+
+	WindowEnd a_, b_;
+	Wait wait_;
+};
+
+void set_peer(WindowEnd &end, uint16_t node, const Device &peer)
+{
+	pavo::Gid gid;
+
+	memcpy(gid.data(), peer.gid.raw, gid.size());
+	must(end.window.set_node(node, gid), "a route");
 }
 
 Windows::Windows(const Device &a, const Device &b, Wait wait)
 	: a_(a, 0), b_(b, 1), wait_(wait)
 {
-	must(a_.window.set_node(1, gid_of(b)), "a route");
-	must(b_.window.set_node(0, gid_of(a)), "a route");
+	set_peer(a_, 1, b);
+	set_peer(b_, 0, a);
 }
 
 bool Windows::takes(Op op, size_t size) const
@@ -174,81 +171,45 @@ std::vector<uint64_t> Windows::latency(const LatencySpec &spec)
 
 /* ---------------------------------------------------------------- messages */
 
-namespace {
-
-/* One way, with so many under way at most. */
-class MessageStream {
-public:
-	MessageStream(WindowEnd &a, WindowEnd &b, Wait wait,
-		      const StreamSpec &spec)
-		: a_(a), b_(b), wait_(wait), spec_(spec),
-		  stride_(stride_of(spec.size))
-	{
-	}
-
-	void run(int messages)
-	{
-		end_ = posted_ + messages;
-		while (done_ < end_) {
-			while (posted_ < end_) {
-				int count = std::min<uint64_t>(spec_.chain,
-							       end_ - posted_);
-
-				if (posted_ + count > done_ + spec_.window)
-					break;
-				post_chain(count);
-			}
-			b_.wait(wait_, [this] { return take() > 0; });
-		}
-	}
-
-private:
-	void post_chain(int count)
-	{
-		for (int i = 0; i < count; i++, posted_++)
-			must(a_.window.prepare(
-				     {1, b_.window.number()},
-				     bytes(a_.out + posted_ % spec_.window *
-							    stride_,
-					   spec_.size)),
-			     "a message");
-		must(a_.window.start(), "messages");
-	}
-
-	size_t take()
-	{
-		return b_.window.receive([this](const pavo::Message &message) {
-			if (message.payload.size() != spec_.size)
-				throw std::runtime_error(
-					"a message of wrong length");
-			/* The last of them are looked at. */
-			if (done_ + spec_.window >= end_)
-				memcpy(b_.in + (done_ + spec_.window - end_) *
-						       stride_,
-				       message.payload.data(), spec_.size);
-			done_++;
-		});
-	}
-
-	WindowEnd &a_;
-	WindowEnd &b_;
-	Wait wait_;
-	const StreamSpec &spec_;
-	size_t stride_;
-	uint64_t posted_ = 0;
-	uint64_t done_ = 0;
-	uint64_t end_ = 0;
-};
-
-} // namespace
-
 uint64_t Windows::stream_messages(const StreamSpec &spec)
 {
-	pattern_fill(a_.out, stride_of(spec.size) * spec.window, spec.seed, 0);
-	MessageStream stream(a_, b_, wait_, spec);
-	return timed_stream(
-		spec, a_.out, b_.in, [&](int count) { stream.run(count); },
-		verify_any_order);
+	const size_t stride = stride_of(spec.size);
+	int posted = 0, done = 0, end = 0; /* of a run */
+	auto post_chain = [&](int count) {
+		for (; count; count--, posted++)
+			must(a_.window.prepare(
+				     {1, b_.window.number()},
+				     bytes(a_.out + posted % spec.window *
+							    stride,
+					   spec.size)),
+			     "a message");
+		must(a_.window.start(), "messages");
+	};
+	auto take = [&](const pavo::Message &message) {
+		if (message.payload.size() != spec.size)
+			throw std::runtime_error("a message of wrong length");
+		/* The last of them are looked at. */
+		if (done + spec.window >= end)
+			memcpy(b_.in + (done + spec.window - end) * stride,
+			       message.payload.data(), spec.size);
+		done++;
+	};
+	auto run = [&](int messages) {
+		posted = done = 0;
+		end = messages;
+		while (done < end) {
+			int count;
+
+			while ((count = std::min(spec.chain, end - posted)) &&
+			       posted + count <= done + spec.window)
+				post_chain(count);
+			b_.wait(wait_,
+				[&] { return b_.window.receive(take) > 0; });
+		}
+	};
+
+	pattern_fill(a_.out, stride * spec.window, spec.seed, 0);
+	return timed_stream(spec, a_.out, b_.in, run, verify_any_order);
 }
 
 std::vector<uint64_t> Windows::ping_pong(size_t size, int count)
@@ -278,8 +239,6 @@ std::vector<uint64_t> Windows::ping_pong(size_t size, int count)
 }
 
 /* -------------------------------------------------------------------- RDMA */
-
-namespace {
 
 /* Operations of one end on the other's memory. */
 class Operations {
@@ -317,7 +276,8 @@ public:
 	/* Until one more at least is over. */
 	void wait()
 	{
-		uint64_t before = done_;
+		using namespace std::chrono_literals;
+		const uint64_t before = done_;
 
 		while (done_ == before)
 			a_.wait(
@@ -325,47 +285,22 @@ public:
 				[this] {
 					return rdma_.progress().value_or(0) > 0;
 				},
-				until_due());
+				std::clamp<std::chrono::nanoseconds>(
+					rdma_.due() - pavo::Rdma::Clock::now(),
+					0ns, 1s));
 	}
 
 	uint64_t done() const { return done_; }
 
 private:
-	std::chrono::nanoseconds until_due() const
-	{
-		using namespace std::chrono_literals;
-		auto left = rdma_.due() - pavo::Rdma::Clock::now();
-
-		return std::clamp<std::chrono::nanoseconds>(left, 0ns, 1s);
-	}
-
-	WindowEnd &a_;
-	WindowEnd &b_;
+	WindowEnd &a_, &b_;
 	Wait wait_;
 	Op op_;
 	size_t size_;
-	pavo::Rdma rdma_;
-	pavo::Rdma target_;
+	pavo::Rdma rdma_, target_;
 	pavo::Rdma::Peer peer_;
 	uint64_t done_ = 0;
 };
-
-void run_operations(Operations &operations, const StreamSpec &spec,
-		    int messages)
-{
-	uint64_t first = operations.done();
-	int posted = 0;
-
-	while (operations.done() - first < uint64_t(messages)) {
-		while (posted < messages &&
-		       posted - int(operations.done() - first) < spec.window)
-			operations.begin(posted++ % spec.window *
-					 stride_of(spec.size));
-		operations.wait();
-	}
-}
-
-} // namespace
 
 uint64_t Windows::stream_rdma(const StreamSpec &spec)
 {
@@ -375,10 +310,19 @@ uint64_t Windows::stream_rdma(const StreamSpec &spec)
 
 	pattern_fill(source, stride_of(spec.size) * spec.window, spec.seed, 0);
 	Operations operations(a_, b_, wait_, spec.op, spec.size);
-	return timed_stream(
-		spec, source, target,
-		[&](int count) { run_operations(operations, spec, count); },
-		verify);
+	auto run = [&](uint64_t messages) {
+		const uint64_t first = operations.done();
+
+		for (uint64_t posted = 0, done = 0; done < messages;
+		     done = operations.done() - first) {
+			while (posted < messages && posted < done + spec.window)
+				operations.begin(posted++ % spec.window *
+						 stride_of(spec.size));
+			operations.wait();
+		}
+	};
+
+	return timed_stream(spec, source, target, run, verify);
 }
 
 std::vector<uint64_t> Windows::one_sided(const LatencySpec &spec, int count)
@@ -389,6 +333,76 @@ std::vector<uint64_t> Windows::one_sided(const LatencySpec &spec, int count)
 		operations.begin(0);
 		operations.wait();
 	});
+}
+
+/* -------------------------------------------------------- windows that do nothing */
+
+constexpr int repetitions = 5;
+/* Free pages that a CPU keeps are not counted: of a few windows nothing can be said. */
+constexpr size_t tells = 1000;
+
+/* Windows as small as they can be. */
+struct Idle {
+	explicit Idle(const Device &verbs)
+		: device(pavo::Device::open(verbs.name).value()),
+		  job(pavo::Job::reserve(device, job_id + 1, job_key).value())
+	{
+	}
+
+	void open(size_t count)
+	{
+		while (count--)
+			windows.push_back(std::make_unique<pavo::Window>(
+				pavo::Window::open(
+					job, {.send_frames = PAVO_FIFO_LEAST,
+					      .recv_frames = PAVO_FIFO_LEAST})
+					.value()));
+	}
+
+	pavo::Device device;
+	pavo::Job job;
+	std::vector<std::unique_ptr<pavo::Window>> windows;
+};
+
+void print(const char *what, size_t windows, const char *unit, double value)
+{
+	std::cout << nlohmann::json{{"what", what},
+				    {"windows", windows},
+				    {"unit", unit},
+				    {"value", value}}
+			     .dump()
+		  << '\n';
+}
+
+/* Bytes that a program could have now. */
+double available()
+{
+	return 1024. * common::number_behind("/proc/meminfo", "MemAvailable:");
+}
+
+} // namespace
+
+std::shared_ptr<void> open_idle(const Device &device, size_t count)
+{
+	auto idle = std::make_shared<Idle>(device);
+
+	for (int left = repetitions; left; left--) {
+		size_t part = (count - 1 - idle->windows.size()) / left;
+		double before = available();
+
+		idle->open(part);
+		if (part >= tells)
+			print("memory of a window", count, "bytes",
+			      (before - available()) / double(part));
+	}
+	for (int i = 0; i < repetitions; i++) {
+		uint64_t start = now();
+
+		idle->open(1);
+		print("opening a window", count, "ns", double(now() - start));
+	}
+	idle->windows.resize(count - 1);
+	return idle;
 }
 
 std::unique_ptr<Transport> make_windows(const Device &a, const Device &b,
