@@ -13,6 +13,7 @@
 
 #include "../common/options.h"
 #include "../common/parameter.h"
+#include "../common/tap.h"
 #include "fuzzer.h"
 
 using namespace callfuzz;
@@ -116,20 +117,17 @@ public:
 			else
 				work();
 		} catch (const Wrong &wrong) {
-			printf("not ok %u %s\n", ++number_, wrong.text.c_str());
+			check(false, wrong.text);
 			complain();
-			failed_ = true;
 		}
-		printf("1..%u\n", number_);
-		return failed_;
+		printf("1..%zu\n", tap_next(&tap_) - 1);
+		return tap_end(&tap_);
 	}
 
 private:
 	void check(bool well, const std::string &what)
 	{
-		printf("%s %u %s\n", well ? "ok" : "not ok", ++number_,
-		       what.c_str());
-		failed_ |= !well;
+		tap_result(&tap_, well, what.c_str());
 	}
 
 	void complain()
@@ -226,8 +224,7 @@ private:
 	void tell_coverage(size_t seeded)
 	{
 		if (!director_.has_kcov()) {
-			printf("ok %u coverage # SKIP a kernel without KCOV\n",
-			       ++number_);
+			tap_skip(&tap_, "coverage", "a kernel without KCOV");
 			return;
 		}
 		check(fuzzer_.places() >= asked_.least,
@@ -242,8 +239,7 @@ private:
 	Asked asked_;
 	Director director_;
 	Fuzzer fuzzer_;
-	unsigned number_ = 0;
-	bool failed_ = false;
+	tap tap_ = {};
 };
 
 } // namespace

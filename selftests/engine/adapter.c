@@ -9,6 +9,7 @@
 #include "adapter.h"
 #include "demux.h"
 #include "memory/memory.h"
+#include "net/net_private.h"
 #include "id_alloc.h"
 #include "runtime.h"
 
@@ -35,6 +36,7 @@ void engine_start(const struct engine_host *host)
 		.number = 1,
 		.ndev = &interface,
 	};
+	pavo_ports[0].first = &dev->port.node;
 	dev->stats.dev = dev;
 	dev->stats.pcpu = alloc_percpu(struct pavo_pcpu_stats);
 	ENGINE_MUST(dev->stats.pcpu);

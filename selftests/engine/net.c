@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * net.c - stands for the module's net/ below xmit.c and the network stack: UDP and IP headers, the
- * ICRC, and the checks of the stack on arriving packets. Packets are linear; the wire has no
+ * net.c - stands for the network stack and the files of the module's net/ that send: UDP and IP
+ * headers, and the checks of the stack on arriving packets. Packets are linear; the wire has no
  * queue, so a sent packet is gone at once.
  */
 #include <linux/in.h>
@@ -12,53 +12,19 @@
 
 #include "adapter.h"
 #include "demux.h"
+#include "net/net_private.h"
 #include "net/tx.h"
 #include "qp/qp.h"
 #include "runtime.h"
 
 #define UDP_PORT 4791
 #define HEADROOM (sizeof(struct ipv6hdr) + sizeof(struct udphdr))
-/* Pad and ICRC. */
-#define TRAILER 8
+/* Pad, ICRC and metadata. */
+#define TRAILER (PAVO_TRAILER_MAX + sizeof(struct pavo_meta))
 #define HOP_LIMIT 64
 /* First source port, and how many there are. */
 #define PORTS_FROM 0xc000
 #define PORTS 0x4000
-
-static bool is_ip4(const struct in6_addr *address)
-{
-	static const u8 prefix[12] = {[10] = 0xff, [11] = 0xff};
-
-	return !memcmp(address->s6_addr, prefix, sizeof(prefix));
-}
-
-/* CRC of Ethernet, bit by bit: least significant first, not complemented. */
-static u32 crc32(u32 crc, const void *bytes, size_t size)
-{
-	const u8 *p = bytes;
-	int bit;
-
-	while (size--) {
-		crc ^= *p++;
-		for (bit = 0; bit < 8; bit++)
-			crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
-	}
-	return crc;
-}
-
-/* ICRC of a packet whose data begins with the UDP header, up to @len bytes. */
-static u32 icrc_of(const struct sk_buff *skb, bool ipv6, unsigned int len)
-{
-	const unsigned int from = sizeof(struct udphdr) + PAVO_BTH_LEN;
-	const u8 *bth = skb->data + sizeof(struct udphdr);
-	u8 head[PAVO_ICRC_HEAD_MAX];
-	u32 crc = ~0u;
-
-	crc = crc32(crc, head,
-		    pavo_icrc_head(head, skb->network_header, ipv6, skb->data,
-				   bth));
-	return ~crc32(crc, skb->data + from, len - from);
-}
 
 /* Add bytes to an Internet checksum, before it is folded. */
 static u32 sum_of(u32 sum, const void *bytes, size_t size)
@@ -98,8 +64,8 @@ int pavo_flow_init(struct pavo_flow *flow, const struct pavo_port *port,
 	flow->sport = htons(PORTS_FROM + entropy % PORTS);
 	memcpy(&flow->saddr, flow->sgid->gid.raw, sizeof(flow->saddr));
 	memcpy(&flow->daddr, grh->dgid.raw, sizeof(flow->daddr));
-	flow->ipv6 = !is_ip4(&flow->saddr);
-	if (flow->ipv6 != !is_ip4(&flow->daddr))
+	flow->ipv6 = !ipv6_addr_v4mapped(&flow->saddr);
+	if (flow->ipv6 != !ipv6_addr_v4mapped(&flow->daddr))
 		return -EINVAL;
 	flow->cached = cached;
 	return 0;
@@ -215,10 +181,10 @@ struct pavo_port *pavo_port_numbered(u32 number)
 
 static struct sk_buff *alloc_with(const struct pavo_stats *stats,
 				  const struct pavo_flow *flow, const u8 *hdr,
-				  unsigned int hdr_len)
+				  unsigned int hdr_len, unsigned int payload)
 {
 	struct sk_buff *skb =
-		engine_skb(flow->headroom, hdr_len + PAVO_GSO_BYTES + TRAILER);
+		engine_skb(flow->headroom, hdr_len + payload + TRAILER);
 
 	ENGINE_MUST(rcu_read_lock_any_held());
 	if (!skb) {
@@ -233,9 +199,13 @@ struct sk_buff *pavo_tx_alloc(const struct pavo_stats *stats,
 			      struct pavo_flow *flow,
 			      const struct pavo_pkt *pkt, unsigned int copy)
 {
-	u8 hdr[PAVO_MAX_HDR_LEN];
+	u8 hdr[PAVO_MAX_HDR_LEN] = {};
 
-	return alloc_with(stats, flow, hdr, pkt ? pavo_build(hdr, pkt) : 0);
+	if (!pkt)
+		return alloc_with(stats, flow, hdr, 0, copy);
+	/* Pages that the kernel attaches are copied, too. */
+	return alloc_with(stats, flow, hdr, pavo_build(hdr, pkt),
+			  PAVO_GSO_BYTES);
 }
 
 void *pavo_tx_put(struct sk_buff *skb, unsigned int len)
@@ -307,8 +277,9 @@ int pavo_tx_finish(const struct pavo_stats *stats, const struct pavo_flow *flow,
 {
 	unsigned int ip_len = flow->ipv6 ? sizeof(struct ipv6hdr) :
 					   sizeof(struct iphdr);
+	const unsigned int from = sizeof(struct udphdr) + PAVO_BTH_LEN;
 	u8 *icrc;
-	u32 value;
+	u32 crc;
 	int i;
 
 	dst_release(dst);
@@ -322,9 +293,11 @@ int pavo_tx_finish(const struct pavo_stats *stats, const struct pavo_flow *flow,
 	skb->network_header = skb->data;
 	skb->data += ip_len;
 	skb->len -= ip_len;
-	value = icrc_of(skb, flow->ipv6, skb->len - PAVO_ICRC_LEN);
+	pavo_packet_crc(&crc, skb, skb->network_header, flow->ipv6, skb->data,
+			skb->data + sizeof(struct udphdr), from,
+			skb->len - from - PAVO_ICRC_LEN);
 	for (i = 0; i < PAVO_ICRC_LEN; i++)
-		icrc[i] = value >> 8 * i;
+		icrc[i] = ~crc >> 8 * i;
 	return 0;
 }
 
@@ -362,7 +335,8 @@ static int send_segment(const struct pavo_stats *stats,
 	u8 hdr[PAVO_MAX_HDR_LEN];
 	struct sk_buff *skb;
 
-	skb = alloc_with(stats, flow, hdr, pavo_gso_segment_head(hdr, pkt, i));
+	skb = alloc_with(stats, flow, hdr, pavo_gso_segment_head(hdr, pkt, i),
+			 len);
 	if (!skb)
 		return -ENOBUFS;
 	memcpy(skb_put(skb, len), super->data + from, len);
@@ -385,164 +359,67 @@ int pavo_tx_send_deferred(const struct pavo_stats *stats,
 	return err;
 }
 
-/* The engine's interface sends coalesced packets one by one. */
-bool pavo_coalesced_allowed(u8 opcode)
+/* Send a coalesced packet, segmented likewise. */
+int pavo_tx_authentic(const struct pavo_stats *stats,
+		      const struct pavo_flow *flow, struct dst_entry *dst,
+		      struct sk_buff *skb, struct pavo_meta *meta, void *to,
+		      unsigned int packets, unsigned int bytes)
 {
-	const struct pavo_op_info *info = pavo_op_info(opcode);
-	const u32 whole = PAVO_OPF_FIRST | PAVO_OPF_LAST;
+	unsigned int from = 0, len, i;
+	struct sk_buff *segment;
 
-	return (info->flags & whole) == whole &&
-	       (info->kind == PAVO_KIND_SEND || info->kind == PAVO_KIND_WRITE);
-}
-
-int pavo_coalesced_begin(const struct pavo_stats *stats, struct pavo_flow *flow,
-			 struct pavo_coalesced *coalesced, unsigned int bytes)
-{
 	ENGINE_MUST(engine_gso);
-	ENGINE_MUST(bytes <= PAVO_COALESCED_BYTES);
-	coalesced->count = 0;
-	coalesced->skb = pavo_tx_alloc(stats, flow, NULL, bytes);
-	return coalesced->skb ? 0 : -ENOMEM;
-}
-
-bool pavo_coalesced_fits(const struct pavo_coalesced *coalesced,
-			 unsigned int len)
-{
-	return coalesced->count < PAVO_COALESCED_PACKETS &&
-	       coalesced->skb->len + len <= PAVO_COALESCED_BYTES;
-}
-
-int pavo_coalesced_send(const struct pavo_stats *stats,
-			const struct pavo_flow *flow, struct dst_entry *dst,
-			struct pavo_coalesced *coalesced,
-			struct pavo_meta *meta)
-{
-	const u8 *from = coalesced->skb->data;
-	struct sk_buff *skb;
-	u32 i;
-
 	dst_release(dst);
-	for (i = 0; i < coalesced->count; i++, from += coalesced->len[i - 1]) {
-		skb = alloc_with(stats, flow, from, coalesced->len[i]);
-		if (skb)
-			send_packet(stats, flow, skb, 0);
+	for (i = 0; i < packets; i++, from += len) {
+		len = pavo_coalesced_len(skb, meta, i);
+		segment = alloc_with(stats, flow, skb->data + from, len, 0);
+		if (segment)
+			send_packet(stats, flow, segment, 0);
 	}
-	kfree_skb(coalesced->skb);
-	coalesced->skb = NULL;
+	kfree_skb(skb);
 	return 0;
+}
+
+void pavo_deferred_mark(struct sk_buff *skb, unsigned int hdr_len)
+{
+}
+
+void pavo_deferred_make(struct sk_buff *skb, unsigned int unit,
+			unsigned int npkts)
+{
 }
 
 /* ----------------------------------------------------------- receiving */
 
-bool pavo_rx_next(struct pavo_rx *rx)
+struct hlist_head pavo_ports[1 << PAVO_PORTS_BITS];
+
+struct pavo_port *pavo_port_below(const struct net_device *vlan)
+{
+	return NULL;
+}
+
+/* No packet with a deferred ICRC arrives at the engine. */
+int pavo_rx_read_meta(struct pavo_rx *rx)
+{
+	return -EINVAL;
+}
+
+enum pavo_parse_status pavo_rx_parse_meta(struct pavo_rx *rx)
+{
+	return PAVO_PARSE_SHORT;
+}
+
+void pavo_rx_restore_meta(struct pavo_rx *rx)
+{
+}
+
+bool pavo_rx_verify_meta(struct pavo_rx *rx, bool local)
 {
 	return false;
 }
 
-/* No super-packet arrives at the engine. */
-void pavo_rx_skip(struct pavo_rx *rx, u32 psn)
+void pavo_gso_count_merged(u32 packets)
 {
-}
-
-u32 pavo_rx_unit_bytes(const struct pavo_rx *rx)
-{
-	return 0;
-}
-
-static enum pavo_parse_status parse(struct pavo_rx *rx)
-{
-	const struct sk_buff *skb = rx->skb;
-	unsigned int len = skb->len - sizeof(struct udphdr);
-	enum pavo_parse_status status;
-
-	if (ntohs(((struct udphdr *)skb->data)->len) != skb->len)
-		return PAVO_PARSE_SHORT;
-	status = pavo_parse(&rx->pkt, skb->data + sizeof(struct udphdr), len,
-			    len);
-	if (status == PAVO_PARSE_OK)
-		rx->payload = sizeof(struct udphdr) + rx->pkt.info->hdr_len;
-	return status;
-}
-
-static void count_bad(const struct pavo_stats *stats,
-		      enum pavo_parse_status status)
-{
-	switch (status) {
-	case PAVO_PARSE_SHORT:
-		pavo_stats_add(stats, rx_drop_short, 1);
-		break;
-	case PAVO_PARSE_VERSION:
-		pavo_stats_add(stats, rx_drop_version, 1);
-		break;
-	case PAVO_PARSE_OPCODE:
-		pavo_stats_add(stats, rx_drop_opcode, 1);
-		break;
-	case PAVO_PARSE_SURPLUS:
-		pavo_stats_add(stats, rx_drop_surplus, 1);
-		break;
-	default:
-		break;
-	}
-}
-
-static bool icrc_ok(const struct pavo_rx *rx)
-{
-	const u8 *end = rx->skb->data + rx->skb->len - PAVO_ICRC_LEN;
-	u32 value = icrc_of(rx->skb, rx->ipv6, rx->skb->len - PAVO_ICRC_LEN);
-	int i;
-
-	for (i = 0; i < PAVO_ICRC_LEN; i++)
-		if (end[i] != (u8)(value >> 8 * i))
-			return false;
-	return true;
-}
-
-int pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb, bool loopback)
-{
-	enum pavo_parse_status status;
-
-	pavo_rx_parse(rx, &engine_dev->port, skb);
-	status = parse(rx);
-	if (status == PAVO_PARSE_OK && icrc_ok(rx))
-		return 0;
-	count_bad(rx->port->stats, status);
-	if (status == PAVO_PARSE_OK)
-		pavo_stats_add(rx->port->stats, rx_icrc_encapsulated, 1);
-	kfree_skb(skb);
-	return -EBADMSG;
-}
-
-void pavo_rx_parse(struct pavo_rx *rx, struct pavo_port *port,
-		   struct sk_buff *skb)
-{
-	rx->port = port;
-	rx->skb = skb;
-	rx->ipv6 = ip_hdr(skb)->version == 6;
-	rx->meta = (struct pavo_meta){};
-	rx->unit = 0;
-	rx->at = sizeof(struct udphdr);
-	rx->index = 0;
-	parse(rx);
-}
-
-void pavo_rx_dgid(const struct pavo_rx *rx, struct in6_addr *gid)
-{
-	if (rx->ipv6) {
-		*gid = ipv6_hdr(rx->skb)->daddr;
-		return;
-	}
-	memset(gid, 0, sizeof(*gid));
-	gid->s6_addr[10] = 0xff;
-	gid->s6_addr[11] = 0xff;
-	gid->s6_addr32[3] = ip_hdr(rx->skb)->daddr;
-}
-
-bool pavo_rx_multicast(const struct pavo_rx *rx)
-{
-	struct in6_addr gid;
-
-	pavo_rx_dgid(rx, &gid);
-	return rx->ipv6 ? gid.s6_addr[0] == 0xff : gid.s6_addr[12] >> 4 == 0xe;
 }
 
 /* A datagram as the stack has found it. */
@@ -605,7 +482,6 @@ static bool udp_ok(struct datagram *d)
 
 void engine_receive(const void *packet, size_t size)
 {
-	static struct net_device interface = {.mtu = 9000};
 	struct datagram d;
 	struct sk_buff *skb;
 	size_t head;
@@ -616,7 +492,7 @@ void engine_receive(const void *packet, size_t size)
 	skb = engine_skb(0, head + d.left);
 	if (!skb)
 		return;
-	skb->dev = &interface;
+	skb->dev = engine_dev->port.ndev;
 	skb->network_header = skb->data;
 	memcpy(skb_put(skb, head + d.left), d.ip, head + d.left);
 	skb->data += head;
@@ -629,20 +505,4 @@ void engine_receive(const void *packet, size_t size)
 	ENGINE_MUST(!route.references);
 	if (!engine_in_a_row)
 		engine_settle();
-}
-
-struct pavo_rx_bytes pavo_rx_bytes_at(const struct sk_buff *skb,
-				      unsigned int from)
-{
-	return (struct pavo_rx_bytes){.skb = skb, .at = from};
-}
-
-int pavo_rx_copy(struct pavo_rx_bytes *bytes, struct page *page,
-		 unsigned int offset, unsigned int n)
-{
-	unsigned int from = bytes->at;
-
-	bytes->at += n;
-	return skb_copy_bits(bytes->skb, from, kmap_local_page(page) + offset,
-			     n);
 }

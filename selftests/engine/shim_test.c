@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../common/tap.h"
 #include "engine.h"
 #include "runtime.h"
 
@@ -358,14 +359,11 @@ int main(void)
 		{"each allocation of a queue pair may fail, and nothing is left",
 		 allocations_fail},
 	};
-	bool good = true, ok;
+	struct tap tap = {};
 	size_t i;
 
-	printf("TAP version 13\n1..%zu\n", ARRAY_SIZE(cases));
-	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		ok = cases[i].run();
-		good &= ok;
-		printf("%sok %zu %s\n", ok ? "" : "not ", i + 1, cases[i].name);
-	}
-	return !good;
+	tap_begin(ARRAY_SIZE(cases));
+	for (i = 0; i < ARRAY_SIZE(cases); i++)
+		tap_result(&tap, cases[i].run(), cases[i].name);
+	return tap_end(&tap);
 }

@@ -3,32 +3,14 @@
  * fork_cases.cpp - a child of a process that has its context open: it leaves the page of doorbells
  * alone.
  */
+#include "../common/child.h"
 #include "played_module.h"
-
-#include <sys/wait.h>
-#include <unistd.h>
 
 namespace {
 
-/* Runs @body in a child, which has to succeed. */
-template <class Body> void in_child(Body body)
+void in_child(const std::function<void()> &body)
 {
-	pid_t pid = fork();
-	int status = 0;
-
-	REQUIRE(pid >= 0);
-	if (!pid) {
-		try {
-			body();
-		} catch (const std::exception &failure) {
-			printf("# child: %s\n", failure.what());
-			fflush(stdout);
-			_exit(1);
-		}
-		_exit(0);
-	}
-	REQUIRE_EQ(waitpid(pid, &status, 0), pid);
-	REQUIRE(WIFEXITED(status) && !WEXITSTATUS(status), "status ", status);
+	common::Child(body).must_end_well();
 }
 
 void must_complete(User &user, uint64_t wr_id)

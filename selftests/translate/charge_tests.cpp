@@ -8,7 +8,6 @@
 #include <gtest/gtest.h>
 
 #include <fcntl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -22,6 +21,7 @@
 
 #include <rdma/pavo-abi.h>
 
+#include "../common/child.h"
 #include "../common/device.h"
 #include "../common/eventually.h"
 #include "../common/files.h"
@@ -160,13 +160,9 @@ int make_many(const Kind &kind)
 /* Refused, or ended by the kernel for want of memory; the machine has some. */
 TEST_P(Charged, DISABLED_NoMoreThanASmallCgroupPaysFor)
 {
-	const pid_t child = fork();
-	int status = 0;
+	common::Child child([] { _exit(make_many(GetParam())); });
+	const int status = child.wait();
 
-	ASSERT_GE(child, 0);
-	if (!child)
-		_exit(make_many(GetParam()));
-	ASSERT_EQ(waitpid(child, &status, 0), child);
 	EXPECT_TRUE(WIFSIGNALED(status) ? WTERMSIG(status) == SIGKILL :
 					  WEXITSTATUS(status) == ENOMEM)
 		<< "status " << status;

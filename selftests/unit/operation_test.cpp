@@ -80,118 +80,60 @@ TEST(Arrivals, AreCheckedByTheirRows)
 
 /* --------------------------------------------------------------------- data */
 
-/* State, packet, and the first thing that follows. */
 TEST(Operation, TakesDataByItsState)
 {
+	const pavo_attempt placing = {.tid = 4, .first = 4, .placing = true};
+	const pavo_attempt resumed = {.tid = 4, .first = 3, .placing = true};
+	const pavo_attempt sending = {.tid = 4, .sending = true};
+	const pavo_attempt complete = {.tid = 4, .first = 4, .complete = 4};
+	/* A packet is placed, or dropped or answered with a counter. */
 	struct {
 		pavo_attempt now;
 		uint32_t left;
 		pavo_pkt pkt;
-		pavo_action action;
 		uint32_t counter;
-		bool used;
 		uint64_t tid;
 	} cases[] = {
-		{{}, 0, Machine::data(1, 0, 60), PAVO_ACTION_PLACE, 0, false, 1},
-		{{.tid = 4, .first = 4, .placing = true},
-		 100,
-		 Machine::data(4, 3, 60),
-		 PAVO_ACTION_PLACE,
-		 0,
-		 false,
-		 4},
+		{{}, 0, Machine::data(1, 0, 60), 0, 1},
+		{placing, 100, Machine::data(4, 3, 60), 0, 4},
 		/* Of an earlier attempt, of the next one, of another operation. */
-		{{.tid = 4, .first = 3, .placing = true},
-		 100,
-		 Machine::data(3, 3, 60),
-		 PAVO_ACTION_PLACE,
-		 0,
-		 false,
-		 4},
-		{{.tid = 4, .first = 4, .placing = true},
-		 100,
-		 Machine::data(5, 3, 60, 1),
-		 PAVO_ACTION_PLACE,
-		 0,
-		 false,
-		 5},
-		{{.tid = 4, .first = 4, .placing = true},
-		 100,
-		 Machine::data(3, 3, 60),
-		 PAVO_ACTION_NONE,
-		 PAVO_CNT_rx_drop_tid,
-		 false,
+		{resumed, 100, Machine::data(3, 3, 60), 0, 4},
+		{placing, 100, Machine::data(5, 3, 60, 1), 0, 5},
+		{placing, 100, Machine::data(3, 3, 60), PAVO_CNT_rx_drop_tid,
 		 4},
 		{{.tid = 4},
 		 100,
 		 Machine::data(4, 3, 60),
-		 PAVO_ACTION_NONE,
 		 PAVO_CNT_rx_drop_tid,
-		 false,
 		 4},
-		{{.tid = 4, .sending = true},
-		 100,
-		 Machine::data(5, 0, 60),
-		 PAVO_ACTION_NONE,
-		 PAVO_CNT_rx_drop_rcxt_busy,
-		 false,
-		 4},
+		{sending, 100, Machine::data(5, 0, 60),
+		 PAVO_CNT_rx_drop_rcxt_busy, 4},
 		/* It was complete: the first packet of an attempt is answered. */
-		{{.tid = 4, .first = 4, .complete = 4},
-		 0,
-		 Machine::data(5, 0, 60, 1),
-		 PAVO_ACTION_NONE,
-		 PAVO_CNT_rdma_repeats,
-		 true,
+		{complete, 0, Machine::data(5, 0, 60, 1), PAVO_CNT_rdma_repeats,
 		 4},
-		{{.tid = 4, .first = 4, .complete = 4},
-		 0,
-		 Machine::data(5, 1, 60, 1),
-		 PAVO_ACTION_NONE,
-		 PAVO_CNT_rx_drop_rdma_again,
-		 true,
-		 4},
+		{complete, 0, Machine::data(5, 1, 60, 1),
+		 PAVO_CNT_rx_drop_rdma_again, 4},
 		/* More than is left, nothing of something, too far ahead. */
-		{{.tid = 4, .first = 4, .placing = true},
-		 50,
-		 Machine::data(4, 1, 51),
-		 PAVO_ACTION_NONE,
-		 PAVO_CNT_rx_drop_rdma_length,
-		 false,
-		 4},
-		{{.tid = 4, .first = 4, .placing = true},
-		 50,
-		 Machine::data(4, 1, 50),
-		 PAVO_ACTION_PLACE,
-		 0,
-		 false,
-		 4},
-		{{.tid = 4, .first = 4, .placing = true},
-		 50,
-		 Machine::data(4, 1, 0),
-		 PAVO_ACTION_NONE,
-		 PAVO_CNT_rx_drop_rdma_length,
-		 false,
-		 4},
-		{{.tid = 4, .first = 4, .placing = true},
-		 50,
-		 Machine::data(4, PAVO_SEEN_BITS, 10),
-		 PAVO_ACTION_NONE,
-		 PAVO_CNT_rx_drop_rdma_far,
-		 false,
-		 4},
+		{placing, 50, Machine::data(4, 1, 51),
+		 PAVO_CNT_rx_drop_rdma_length, 4},
+		{placing, 50, Machine::data(4, 1, 50), 0, 4},
+		{placing, 50, Machine::data(4, 1, 0),
+		 PAVO_CNT_rx_drop_rdma_length, 4},
+		{placing, 50, Machine::data(4, PAVO_SEEN_BITS, 10),
+		 PAVO_CNT_rx_drop_rdma_far, 4},
 	};
 
 	for (auto &c : cases) {
+		SCOPED_TRACE(&c - cases);
 		Machine machine(c.now, c.left);
 		pavo_transition &tr = machine.take(c.pkt);
 
-		EXPECT_EQ(tr.action, c.action) << "case " << &c - cases;
-		EXPECT_EQ(counted(tr), counts(c.counter))
-			<< "case " << &c - cases;
-		EXPECT_EQ(tr.used, c.used) << "case " << &c - cases;
-		EXPECT_EQ(machine.op.now.tid, c.tid) << "case " << &c - cases;
-		EXPECT_EQ(tr.effects, 0u) << "case " << &c - cases;
+		EXPECT_EQ(tr.action,
+			  c.counter ? PAVO_ACTION_NONE : PAVO_ACTION_PLACE);
+		EXPECT_EQ(counted(tr), counts(c.counter));
+		EXPECT_EQ(tr.used, c.now.complete != 0);
+		EXPECT_EQ(machine.op.now.tid, c.tid);
+		EXPECT_EQ(tr.effects, 0u);
 	}
 }
 
@@ -366,6 +308,10 @@ TEST(Operation, EndsWhereDataHasNoPlace)
 
 TEST(Operation, TakesRequestsByItsState)
 {
+	const pavo_attempt idle = {.tid = 4},
+			   sending = {.tid = 4, .sending = true},
+			   placing = {.tid = 4, .placing = true},
+			   feeding = {.tid = 4, .feeding = true};
 	struct {
 		pavo_attempt now;
 		uint64_t tid;
@@ -373,41 +319,26 @@ TEST(Operation, TakesRequestsByItsState)
 		pavo_action action;
 		uint32_t counter;
 	} cases[] = {
-		{{.tid = 4}, 5, 0, PAVO_ACTION_FIND_ROUTE, 0},
-		{{.tid = 4}, 5, from_fifo, PAVO_ACTION_PUT_READ, 0},
-		{{.tid = 4}, 4, 0, PAVO_ACTION_NONE, PAVO_CNT_rx_drop_tid},
-		{{.tid = 4, .sending = true},
-		 5,
-		 0,
-		 PAVO_ACTION_NONE,
+		{idle, 5, 0, PAVO_ACTION_FIND_ROUTE, 0},
+		{idle, 5, from_fifo, PAVO_ACTION_PUT_READ, 0},
+		{idle, 4, 0, PAVO_ACTION_NONE, PAVO_CNT_rx_drop_tid},
+		{sending, 5, 0, PAVO_ACTION_NONE, PAVO_CNT_rx_drop_rcxt_busy},
+		{sending, 4, 0, PAVO_ACTION_NONE, PAVO_CNT_rx_drop_tid},
+		{placing, 5, from_fifo, PAVO_ACTION_NONE,
 		 PAVO_CNT_rx_drop_rcxt_busy},
-		{{.tid = 4, .sending = true},
-		 4,
-		 0,
-		 PAVO_ACTION_NONE,
-		 PAVO_CNT_rx_drop_tid},
-		{{.tid = 4, .placing = true},
-		 5,
-		 from_fifo,
-		 PAVO_ACTION_NONE,
-		 PAVO_CNT_rx_drop_rcxt_busy},
-		{{.tid = 4, .feeding = true},
-		 5,
-		 from_fifo,
-		 PAVO_ACTION_PUT_READ,
-		 0},
+		{feeding, 5, from_fifo, PAVO_ACTION_PUT_READ, 0},
 	};
 
 	for (auto &c : cases) {
+		SCOPED_TRACE(&c - cases);
 		Machine machine(c.now);
 		pavo_pkt pkt = Machine::packet(PAVO_OP_WINDOW_READ, c.tid);
 
 		pkt.rdma.flags = c.flags;
 		machine.take(pkt);
-		EXPECT_EQ(machine.tr.action, c.action) << "case " << &c - cases;
-		EXPECT_EQ(counted(machine.tr), counts(c.counter))
-			<< "case " << &c - cases;
-		EXPECT_EQ(machine.op.now.tid, 4u) << "case " << &c - cases;
+		EXPECT_EQ(machine.tr.action, c.action);
+		EXPECT_EQ(counted(machine.tr), counts(c.counter));
+		EXPECT_EQ(machine.op.now.tid, 4u);
 		if (!c.action)
 			continue;
 		/* No route, or no frame: the request is dropped. */
@@ -468,6 +399,7 @@ TEST(Operation, TakesEndsByItsState)
 	};
 
 	for (auto &c : cases) {
+		SCOPED_TRACE(&c - cases);
 		Machine machine({.tid = 5, .first = 5});
 		std::string state = c.state;
 		pavo_pkt end = Machine::packet(PAVO_OP_WINDOW_DONE, 6);
@@ -487,13 +419,11 @@ TEST(Operation, TakesEndsByItsState)
 			machine.op.now.tid = 6;
 		end.rdma.status = c.status;
 		machine.take(end);
-		EXPECT_EQ(machine.tr.action, c.action) << "case " << &c - cases;
-		EXPECT_EQ(machine.tr.effects, c.effects)
-			<< "case " << &c - cases;
-		EXPECT_EQ(machine.tr.used, c.used) << "case " << &c - cases;
+		EXPECT_EQ(machine.tr.action, c.action);
+		EXPECT_EQ(machine.tr.effects, c.effects);
+		EXPECT_EQ(machine.tr.used, c.used);
 		EXPECT_EQ(counted(machine.tr),
-			  counts(only_if(!c.used, PAVO_CNT_rx_drop_tid)))
-			<< "case " << &c - cases;
+			  counts(only_if(!c.used, PAVO_CNT_rx_drop_tid)));
 		if (c.effects & PAVO_EFFECT_MARK) {
 			EXPECT_EQ(machine.tr.mark, c.mark);
 		}

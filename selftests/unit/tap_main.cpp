@@ -2,8 +2,6 @@
 /*
  * tap_main.cpp - main() of the unit test programs: runs the GoogleTest cases
  * and prints one kselftest TAP line per case.
- *
- * Exit status: 0 all passed, 1 a case failed, 4 every case was skipped.
  */
 #include <gtest/gtest.h>
 
@@ -11,7 +9,11 @@
 #include <sstream>
 #include <string>
 
+#include "../common/tap.h"
+
 namespace {
+
+tap results;
 
 // Every line of text as a TAP comment.
 void comment(const std::string &text)
@@ -25,8 +27,7 @@ void comment(const std::string &text)
 class TapPrinter : public testing::EmptyTestEventListener {
 	void OnTestProgramStart(const testing::UnitTest &unit) override
 	{
-		std::cout << "TAP version 13\n1.." << unit.test_to_run_count()
-			  << std::endl;
+		tap_begin(size_t(unit.test_to_run_count()));
 	}
 
 	void OnTestPartResult(const testing::TestPartResult &part) override
@@ -42,16 +43,14 @@ class TapPrinter : public testing::EmptyTestEventListener {
 	void OnTestEnd(const testing::TestInfo &test) override
 	{
 		const testing::TestResult &result = *test.result();
+		const std::string name =
+			std::string(test.test_suite_name()) + '.' + test.name();
 
-		std::cout << (result.Failed() ? "not ok " : "ok ") << ++number_
-			  << ' ' << test.test_suite_name() << '.'
-			  << test.name();
 		if (result.Skipped())
-			std::cout << " # SKIP";
-		std::cout << std::endl;
+			tap_skip(&results, name.c_str(), "");
+		else
+			tap_result(&results, result.Passed(), name.c_str());
 	}
-
-	int number_ = 0;
 };
 
 } // namespace
@@ -65,7 +64,8 @@ int main(int argc, char **argv)
 
 	delete listeners.Release(listeners.default_result_printer());
 	listeners.Append(new TapPrinter);
-	if (RUN_ALL_TESTS())
-		return 1;
-	return unit.skipped_test_count() == unit.test_to_run_count() ? 4 : 0;
+	const int failed = RUN_ALL_TESTS();
+	const int status = tap_end(&results);
+
+	return failed ? 1 : status;
 }

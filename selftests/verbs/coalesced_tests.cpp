@@ -98,6 +98,29 @@ struct Slots {
 	Mr in;
 };
 
+/* Post @count writes, of which @spoil makes the one behind @good bad, and look at all. */
+void fail_in_the_middle(Env &env, uint32_t count, uint32_t good,
+			void (*spoil)(SendWr &), ibv_wc_status status)
+{
+	env.expect_async();
+	Link link = connect(env);
+	Slots slots(env);
+	auto wrs = list_of(Op::write, slots.out, slots.in, count);
+	std::vector<uint64_t> ids = ids_of(wrs);
+
+	spoil(wrs[good]);
+	must_post(link.a, wrs);
+	expect_all(env, link.a, link.a.send_cq,
+		   {ids.begin(), ids.begin() + good}, "before the wrong key");
+	expect_send(env, link.a, ids[good], "wrong key", status);
+	expect_all(env, link.a, link.a.send_cq,
+		   {ids.begin() + good + 1, ids.end()}, "behind it",
+		   IBV_WC_WR_FLUSH_ERR);
+	must_hold(env, slots.in, good, slots.seed, 1);
+	must_match(env.b, slots.in, good * longest, (count - good) * longest, 1,
+		   good * longest, "not written");
+}
+
 } // namespace
 
 PV_TEST("coalesced.writes", "lists of short writes of all lengths, many times")
@@ -218,49 +241,17 @@ PV_TEST("coalesced.not_ready",
 PV_TEST("coalesced.refused",
 	"a wrong key in the middle: what is before it arrived, nothing else")
 {
-	constexpr uint32_t good = 21;
-
-	env.expect_async();
-	Link link = connect(env);
-	Slots slots(env);
-	auto wrs = list_of(Op::write, slots.out, slots.in, most);
-	std::vector<uint64_t> ids = ids_of(wrs);
-
-	wrs[good].rkey ^= 0x5500;
-	must_post(link.a, wrs);
-	expect_all(env, link.a, link.a.send_cq,
-		   {ids.begin(), ids.begin() + good}, "before the wrong key");
-	expect_send(env, link.a, ids[good], "wrong key", IBV_WC_REM_ACCESS_ERR);
-	expect_all(env, link.a, link.a.send_cq,
-		   {ids.begin() + good + 1, ids.end()}, "behind it",
-		   IBV_WC_WR_FLUSH_ERR);
-	must_hold(env, slots.in, good, slots.seed, 1);
-	must_match(env.b, slots.in, good * longest, (most - good) * longest, 1,
-		   good * longest, "not written");
+	fail_in_the_middle(
+		env, most, 21, [](SendWr &wr) { wr.rkey ^= 0x5500; },
+		IBV_WC_REM_ACCESS_ERR);
 }
 
 PV_TEST("coalesced.own_key",
 	"a wrong L_Key in the middle: it fails alone, those before it arrive")
 {
-	constexpr uint32_t good = 11;
-
-	env.expect_async();
-	Link link = connect(env);
-	Slots slots(env);
-	auto wrs = list_of(Op::write, slots.out, slots.in, 30);
-	std::vector<uint64_t> ids = ids_of(wrs);
-
-	wrs[good].sges[0].key_xor = 0x33;
-	must_post(link.a, wrs);
-	expect_all(env, link.a, link.a.send_cq,
-		   {ids.begin(), ids.begin() + good}, "before the wrong key");
-	expect_send(env, link.a, ids[good], "wrong key", IBV_WC_LOC_PROT_ERR);
-	expect_all(env, link.a, link.a.send_cq,
-		   {ids.begin() + good + 1, ids.end()}, "behind it",
-		   IBV_WC_WR_FLUSH_ERR);
-	must_hold(env, slots.in, good, slots.seed, 1);
-	must_match(env.b, slots.in, good * longest, (30 - good) * longest, 1,
-		   good * longest, "not written");
+	fail_in_the_middle(
+		env, 30, 11, [](SendWr &wr) { wr.sges[0].key_xor = 0x33; },
+		IBV_WC_LOC_PROT_ERR);
 }
 
 PV_TEST_LOCAL(

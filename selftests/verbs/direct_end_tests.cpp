@@ -12,12 +12,10 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "../common/child.h"
 #include "../common/files.h"
 #include "../common/pattern.h"
 #include "direct_states.h"
@@ -336,27 +334,18 @@ PV_TEST_LOCAL("direct.killed",
 	char what = 0;
 
 	REQUIRE(!pipe2(down, O_CLOEXEC) && !pipe2(up, O_CLOEXEC), "pipe");
-	pid_t child = fork();
+	common::Child child([&] {
+		LocalHost a(env.device_a), b(env.device_b);
+		Env mine(a, b, env.options, env.device_a, env.device_b);
+		DirectStates all(mine);
 
-	REQUIRE(child >= 0, "fork");
-	if (!child) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		try {
-			LocalHost a(env.device_a), b(env.device_b);
-			Env mine(a, b, env.options, env.device_a, env.device_b);
-			DirectStates all(mine);
-
-			(void)!write(up[1], "a", 1);
-			if (read(down[0], &what, 1) == 1) {
-				all.begin_silent();
-				(void)!write(up[1], "b", 1);
-				pause();
-			}
-		} catch (const std::exception &error) {
-			note(error.what());
+		(void)!write(up[1], "a", 1);
+		if (read(down[0], &what, 1) == 1) {
+			all.begin_silent();
+			(void)!write(up[1], "b", 1);
+			pause();
 		}
-		_exit(1);
-	}
+	});
 	::close(up[1]);
 	REQUIRE_EQ(read(up[0], &what, 1), 1, "the child");
 	{
@@ -366,8 +355,7 @@ PV_TEST_LOCAL("direct.killed",
 		REQUIRE_EQ(read(up[0], &what, 1), 1, "the child");
 		REQUIRE_EQ(what, 'b', "the child");
 		REQUIRE_EQ(windows_shown(), before + 1, "its window");
-		kill(child, SIGKILL);
-		waitpid(child, nullptr, 0);
+		child.kill_now();
 	}
 	for (int end : {down[0], down[1], up[0]})
 		::close(end);
@@ -413,18 +401,12 @@ PV_TEST_LOCAL("direct.fork",
 	post_direct(link.a, IBV_WR_RDMA_WRITE, window.sge(2, 4096), 2, {at_b});
 	window.store(2, 0, 2048, seed);
 	window.count(2, 2048);
-	pid_t child = fork();
+	common::Child child([&] {
+		REQUIRE(msync(window.memory(2), 4096, MS_ASYNC), "mapped");
+		REQUIRE_EQ(window.try_put(2, 2048, 2048, seed), 0, "put");
+	});
 
-	REQUIRE(child >= 0, "fork");
-	if (!child) {
-		bool mapped = msync(window.memory(2), 4096, MS_ASYNC) == 0;
-
-		_exit(mapped || window.try_put(2, 2048, 2048, seed));
-	}
-	int status = 1;
-
-	waitpid(child, &status, 0);
-	REQUIRE_EQ(status, 0, "the child");
+	child.must_end_well();
 	expect_send(env, link.a, 2, "write");
 	must_match(env.b, at_b, 0, 4096, seed, 0, "of two processes");
 }

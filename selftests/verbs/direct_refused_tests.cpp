@@ -11,9 +11,9 @@
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "../common/child.h"
 #include "../common/files.h"
 #include "../common/pattern.h"
 #include "direct.h"
@@ -149,28 +149,16 @@ PV_TEST_LOCAL("direct.memlock",
 
 	REQUIRE_EQ(refusal_of(env, {0, 1, 4096, lockable + 1}), 0,
 		   "a user who may lock all");
-	pid_t child = fork();
+	common::Child child([&] {
+		REQUIRE(!setrlimit(RLIMIT_MEMLOCK, &limit) &&
+				!setresuid(ordinary, ordinary, ordinary),
+			"an ordinary user");
+		LocalHost host(env.device_a);
 
-	REQUIRE(child >= 0, "fork");
-	if (!child) {
-		try {
-			REQUIRE(!setrlimit(RLIMIT_MEMLOCK, &limit) &&
-					!setresuid(ordinary, ordinary,
-						   ordinary),
-				"an ordinary user");
-			LocalHost host(env.device_a);
+		lock_to_the_limit(host.raw_pd(0));
+	});
 
-			lock_to_the_limit(host.raw_pd(0));
-			_exit(0);
-		} catch (const std::exception &error) {
-			note(error.what());
-		}
-		_exit(1);
-	}
-	int status = 1;
-
-	waitpid(child, &status, 0);
-	REQUIRE_EQ(status, 0, "the user");
+	child.must_end_well();
 }
 
 PV_TEST_LOCAL("direct.pd_busy",

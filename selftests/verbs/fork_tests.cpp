@@ -12,11 +12,9 @@
 #include <functional>
 #include <random>
 
-#include <signal.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "../common/child.h"
 #include "../common/pattern.h"
 #include "direct.h"
 #include "link.h"
@@ -33,54 +31,6 @@ void need_pavo(Env &env)
 	if (!pavodv_is_supported(local(env.a).context()))
 		throw Skip("not pavo's");
 }
-
-/* A child of this process that does something, and tells whether it went well. */
-class Forked {
-public:
-	explicit Forked(const std::function<void()> &body) : pid_(fork())
-	{
-		REQUIRE(pid_ >= 0, "fork");
-		if (pid_)
-			return;
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		try {
-			body();
-		} catch (const std::exception &failure) {
-			fprintf(stderr, "# child: %s\n", failure.what());
-			_exit(1);
-		}
-		_exit(0);
-	}
-
-	Forked(const Forked &) = delete;
-	Forked &operator=(const Forked &) = delete;
-
-	~Forked()
-	{
-		if (pid_ > 0)
-			kill_now();
-	}
-
-	void kill_now()
-	{
-		kill(pid_, SIGKILL);
-		waitpid(pid_, nullptr, 0);
-		pid_ = -1;
-	}
-
-	void must_end_well()
-	{
-		int status = 0;
-
-		waitpid(pid_, &status, 0);
-		pid_ = -1;
-		REQUIRE(WIFEXITED(status) && !WEXITSTATUS(status),
-			"child: status ", status);
-	}
-
-private:
-	pid_t pid_;
-};
 
 /* Bytes between a process and its child. */
 class Bell {
@@ -282,7 +232,7 @@ PV_TEST_LOCAL("fork.two_queues",
 	need_pavo(env);
 	Stream theirs(env), ours(env);
 	theirs.many(10);
-	Forked child([&] { theirs.many(count); });
+	common::Child child([&] { theirs.many(count); });
 
 	ours.many(count);
 	child.must_end_well();
@@ -303,7 +253,7 @@ PV_TEST_LOCAL("fork.in_turn",
 	Stream stream(env);
 
 	for (int round = 0; round < 10; round++) {
-		Forked child([&] { stream.many(101); });
+		common::Child child([&] { stream.many(101); });
 
 		child.must_end_well();
 		stream.skip(101);
@@ -323,7 +273,7 @@ PV_TEST_LOCAL(
 	for (int round = 0; round < 60; round++) {
 		Stream theirs(env);
 		Bell pipe;
-		Forked child([&] {
+		common::Child child([&] {
 			theirs.many(1);
 			pipe.tell();
 			for (;;)
@@ -345,7 +295,7 @@ PV_TEST_LOCAL("fork.own_objects",
 {
 	need_pavo(env);
 	Stream ours(env);
-	std::deque<Forked> children;
+	std::deque<common::Child> children;
 
 	for (int i = 0; i < 4; i++)
 		children.emplace_back([&] {
@@ -353,7 +303,7 @@ PV_TEST_LOCAL("fork.own_objects",
 				use_own(env);
 		});
 	ours.many(2000);
-	for (Forked &child : children)
+	for (common::Child &child : children)
 		child.must_end_well();
 	ours.must_have_arrived();
 	use_own(env);
@@ -367,7 +317,7 @@ PV_TEST_LOCAL("fork.server",
 
 	need_pavo(env);
 	std::array<Link, 3> links = {connect(env), connect(env), connect(env)};
-	std::deque<Forked> children;
+	std::deque<common::Child> children;
 	Mr out = must_reg(env.a, {request}), in = must_reg(env.a, {request});
 
 	for (Link &link : links)
@@ -375,7 +325,7 @@ PV_TEST_LOCAL("fork.server",
 	for (uint64_t i = 0; i < count; i++)
 		for (Link &link : links)
 			ask(env, link, out, in, i);
-	for (Forked &child : children)
+	for (common::Child &child : children)
 		child.must_end_well();
 	for (Link &link : links)
 		prove_alive(env, link);
@@ -393,7 +343,7 @@ PV_TEST_LOCAL("fork.receives",
 	Bell pipe;
 
 	for (Link *link : {&own, &shared}) {
-		Forked child([&] {
+		common::Child child([&] {
 			auto wrs = numbered_receives(100, count);
 
 			if (link == &own)
@@ -442,7 +392,7 @@ PV_TEST_LOCAL("fork.ends",
 	};
 
 	for (const auto &end : ends) {
-		Forked child(end);
+		common::Child child(end);
 
 		ours.many(100);
 		child.must_end_well();
@@ -465,7 +415,8 @@ PV_TEST_LOCAL("fork.destroyed",
 	ibv_qp_attr state;
 
 	REQUIRE(qp, "ibv_create_qp");
-	Forked child([&] { REQUIRE_EQ(ibv_destroy_qp(qp), 0, "destroy"); });
+	common::Child child(
+		[&] { REQUIRE_EQ(ibv_destroy_qp(qp), 0, "destroy"); });
 
 	child.must_end_well();
 	ours.many(100);
@@ -483,7 +434,7 @@ PV_TEST_LOCAL("fork.direct",
 	need_pavo(env);
 	DirectWriting w(env);
 	const uint64_t seed = env.seed();
-	Forked child([&] {
+	common::Child child([&] {
 		for (int i = 0; i < 50; i++) {
 			w.window.arm(3, direct_size);
 			w.post(3, direct_size);

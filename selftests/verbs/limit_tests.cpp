@@ -9,9 +9,9 @@
 
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "../common/child.h"
 #include "link.h"
 #include "tap.h"
 
@@ -62,23 +62,16 @@ int register_as_user(const Selector &device, uint64_t length)
 {
 	constexpr rlimit little = {64 << 10, 64 << 10};
 	constexpr uid_t ordinary = 65534;
-	pid_t pid = fork();
-	int status = 0;
+	common::Child child([&] {
+		REQUIRE(!setrlimit(RLIMIT_MEMLOCK, &little) &&
+				!setresuid(ordinary, ordinary, ordinary),
+			"an ordinary user");
+		LocalHost host(device);
 
-	REQUIRE(pid >= 0, "fork");
-	if (!pid) {
-		if (setrlimit(RLIMIT_MEMLOCK, &little) ||
-		    setresuid(ordinary, ordinary, ordinary))
-			_exit(ENXIO);
-		try {
-			LocalHost host(device);
+		_exit(register_addresses(host, length));
+	});
+	const int status = child.wait();
 
-			_exit(register_addresses(host, length));
-		} catch (const std::exception &) {
-			_exit(ENXIO);
-		}
-	}
-	waitpid(pid, &status, 0);
 	REQUIRE(WIFEXITED(status), "status ", status);
 	return WEXITSTATUS(status);
 }

@@ -22,6 +22,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../common/child.h"
+#include "../common/device.h"
 #include "disk.h"
 #include "manager.h"
 #include "never.h"
@@ -224,6 +226,21 @@ LinkSpec patient()
 	return spec;
 }
 
+/* So many packets wait until their queue pairs end, and those beyond were dropped. */
+template <class Links>
+void must_keep(Env &env, Links &links, uint64_t kept, uint64_t dropped,
+	       const Moved &full, const Moved &ended)
+{
+	REQUIRE(eventually(env, [&] { return full.by() >= dropped; }),
+		"those beyond the bound");
+	for (auto &link : links)
+		to_state(link.b, IBV_QPS_RESET);
+	REQUIRE(eventually(env, [&] { return ended.by() >= kept; }),
+		"those that waited");
+	REQUIRE_EQ(full.by(), dropped, "dropped");
+	REQUIRE_EQ(ended.by(), kept, "ended with their queue pairs");
+}
+
 } // namespace
 
 PV_TEST_LOCAL("odp.never_ends",
@@ -273,14 +290,7 @@ PV_TEST_LOCAL(
 		write_to(links[i % 2], out, region, i % 2, IBV_SEND_SIGNALED);
 		wait_send(env, links[i % 2].a, "write that B does not answer");
 	}
-	REQUIRE(eventually(env, [&] { return full.by() >= sent - most; }),
-		"those beyond the bound");
-	for (Link &link : links)
-		to_state(link.b, IBV_QPS_RESET);
-	REQUIRE(eventually(env, [&] { return ended.by() >= most; }),
-		"those that waited");
-	REQUIRE_EQ(full.by(), sent - most, "dropped");
-	REQUIRE_EQ(ended.by(), most, "ended with their queue pairs");
+	must_keep(env, links, most, sent - most, full, ended);
 }
 
 PV_TEST_LOCAL(
@@ -307,14 +317,7 @@ PV_TEST_LOCAL(
 		REQUIRE(eventually(env, [&] { return came.by() > i; }),
 			"packet ", i);
 	}
-	REQUIRE(eventually(env, [&] { return full.by() >= sent - most; }),
-		"those beyond the bound");
-	for (XrcLink &link : links)
-		to_state(link.b, IBV_QPS_RESET);
-	REQUIRE(eventually(env, [&] { return ended.by() >= most; }),
-		"those that waited");
-	REQUIRE_EQ(full.by(), sent - most, "dropped");
-	REQUIRE_EQ(ended.by(), most, "ended with their queue pairs");
+	must_keep(env, links, most, sent - most, full, ended);
 }
 
 PV_TEST_LOCAL(
@@ -441,23 +444,15 @@ namespace {
  * The other process's part: it asks for pages that never come, in the call itself. It says
  * so when the call waits for one.
  */
-[[noreturn]] void prefetch_never(const char *device, int say)
+void prefetch_never(const char *device, int say)
 {
-	int n;
-	ibv_device **list = ibv_get_device_list(&n);
-	ibv_context *context = nullptr;
-
-	for (int i = 0; i < n; i++)
-		if (!strcmp(ibv_get_device_name(list[i]), device))
-			context = ibv_open_device(list[i]);
-	if (!context)
-		_exit(2);
+	ibv_context *context = common::open_device(device);
 	Never never(4);
-	ibv_mr *mr = ibv_reg_mr(ibv_alloc_pd(context), never.memory, 4 * page,
-				int(all_access | IBV_ACCESS_ON_DEMAND));
+	ibv_mr *mr = common::must_make(
+		ibv_reg_mr(ibv_alloc_pd(context), never.memory, 4 * page,
+			   int(all_access | IBV_ACCESS_ON_DEMAND)),
+		"region");
 
-	if (!mr)
-		_exit(3);
 	std::thread([&] {
 		never.await();
 		(void)!write(say, "w", 1);
@@ -480,18 +475,12 @@ PV_TEST_LOCAL("odp.never_prefetched",
 	char said;
 
 	REQUIRE_EQ(pipe2(ends, O_CLOEXEC), 0, "pipe");
-	pid_t pid = fork();
-	REQUIRE(pid >= 0, "fork");
-	if (!pid)
-		prefetch_never(device, ends[1]);
+	common::Child child([&] { prefetch_never(device, ends[1]); });
 	close(ends[1]);
 	REQUIRE_EQ(read(ends[0], &said, 1), 1, "it waits for no page");
 	close(ends[0]);
-	kill(pid, SIGKILL);
-	REQUIRE(eventually(env,
-			   [&] {
-				   return waitpid(pid, &status, WNOHANG) == pid;
-			   }),
+	kill(child.pid(), SIGKILL);
+	REQUIRE(eventually(env, [&] { return child.has_ended(status); }),
 		"it cannot be killed");
 	REQUIRE(WIFSIGNALED(status), "status ", status);
 }

@@ -15,9 +15,9 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "../common/child.h"
 #include "manager.h"
 #include "paged.h"
 #include "../common/pattern.h"
@@ -549,15 +549,14 @@ PV_TEST_LOCAL("odp.forked",
 	pattern_fill(b.data, paged_size, 3, 0);
 	must_run(env, link, a, b, IBV_WR_RDMA_READ, 0, paged_size);
 	REQUIRE(!pipe(go), "pipe");
-	pid_t child = fork();
-
-	if (!child) {
+	common::Child child([&] {
 		char end;
 
 		close(go[1]);
 		(void)!read(go[0], &end, 1);
-		_exit(pattern_verify(b.data, paged_size, 3, 0) < 0 ? 0 : 1);
-	}
+		REQUIRE_EQ(pattern_verify(b.data, paged_size, 3, 0), -1,
+			   "the child's memory changed");
+	});
 	close(go[0]);
 	/* One page by the process itself, the others by its peer. */
 	memset(b.data, 0xee, page);
@@ -566,8 +565,5 @@ PV_TEST_LOCAL("odp.forked",
 		REQUIRE_EQ(int(a.data[i]), 0xee, "byte ", i);
 	must_have(env, link, a, b, 0, paged_size);
 	close(go[1]);
-	int status = -1;
-
-	REQUIRE(waitpid(child, &status, 0) == child, "waitpid");
-	REQUIRE_EQ(status, 0, "the child's memory changed");
+	child.must_end_well();
 }

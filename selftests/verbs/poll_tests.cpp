@@ -15,12 +15,10 @@
 #include <thread>
 #include <utility>
 
-#include <signal.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "../common/adapter.h"
+#include "../common/child.h"
 #include "../common/parameter.h"
 #include "../common/tracer.h"
 #include "../common/worker.h"
@@ -227,8 +225,7 @@ void pause_for(uint64_t us)
 
 /* With both devices open of its own: posts, tells, and posts until it is killed. */
 void in_killed_child(Env &env, uint32_t idle, int ready)
-try {
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
+{
 	LocalHost a(env.device_a), b(env.device_b);
 	Env mine(a, b, env.options, env.device_a, env.device_b);
 	Writes writes(mine);
@@ -239,7 +236,6 @@ try {
 		return;
 	for (;;)
 		writes.many(10);
-} catch (const std::exception &) {
 }
 
 } // namespace
@@ -471,22 +467,13 @@ PV_TEST_LOCAL(
 
 	writes.must_be_awake();
 	writes.many(10);
-	pid_t pid = fork();
-	REQUIRE(pid >= 0, "fork");
-	if (!pid) {
+	common::Child child([&] {
 		/* The watchdog is a thread of the parent. */
 		alarm(env.options.patience_ms / 1000);
-		try {
-			writes.many(200);
-		} catch (const std::exception &failure) {
-			fprintf(stderr, "# child: %s\n", failure.what());
-			_exit(1);
-		}
-		_exit(ibv_close_device(writes.context()) ? 1 : 0);
-	}
-	int status = 0;
-	waitpid(pid, &status, 0);
-	REQUIRE(WIFEXITED(status) && !WEXITSTATUS(status), "the child");
+		writes.many(200);
+		REQUIRE(!ibv_close_device(writes.context()), "close");
+	});
+	child.must_end_well();
 	REQUIRE(!writes.asleep(), "the child has ended its parent's worker");
 	writes.many(100);
 }
@@ -501,20 +488,13 @@ PV_TEST_LOCAL(
 		int ready[2];
 
 		REQUIRE(!pipe(ready), "pipe");
-		pid_t pid = fork();
-		REQUIRE(pid >= 0, "fork");
-		if (!pid) {
-			in_killed_child(env, idle, ready[1]);
-			_exit(1);
-		}
+		common::Child child(
+			[&] { in_killed_child(env, idle, ready[1]); });
 		close(ready[1]);
 		char byte;
 		REQUIRE_EQ(read(ready[0], &byte, 1), 1, "the child posts");
 		close(ready[0]);
-		kill(pid, SIGKILL);
-		int status = 0;
-		REQUIRE_EQ(waitpid(pid, &status, 0), pid, "waitpid");
-		REQUIRE(WIFSIGNALED(status), "status ", status);
+		REQUIRE(WIFSIGNALED(child.kill_now()), "it has ended itself");
 	}
 	Writes writes(env);
 	Polled polled(writes.context(), never);

@@ -14,8 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../common/child.h"
 #include "link.h"
-#include "../common/pattern.h"
 #include "remote_host.h"
 #include "tap.h"
 
@@ -81,39 +81,17 @@ private:
 	std::unique_ptr<Host> host_;
 };
 
-/* Runs `body` in a forked child; fails unless the child says all was well. */
-void in_child(const std::function<bool()> &body, const char *what)
+/* Runs @body in a child that has both devices open; fails unless the child says all was well. */
+void in_child_with(Env &env, const std::function<void(Env &)> &body)
 {
-	pid_t pid = fork();
-	int status = 0;
+	common::Child child([&] {
+		LocalHost a(env.device_a), b(env.device_b);
+		Env mine(a, b, env.options, env.device_a, env.device_b);
 
-	REQUIRE(pid >= 0, "fork");
-	if (!pid) {
-		bool good = false;
+		body(mine);
+	});
 
-		try {
-			good = body();
-		} catch (...) {
-		}
-		_exit(good ? 0 : 1);
-	}
-	waitpid(pid, &status, 0);
-	REQUIRE(WIFEXITED(status) && WEXITSTATUS(status) == 0, what,
-		": the child says no, status ", status);
-}
-
-/* The same with both devices open, in the child alone. */
-void in_child_with(Env &env, const std::function<bool(Env &)> &body,
-		   const char *what)
-{
-	in_child(
-		[&] {
-			LocalHost a(env.device_a), b(env.device_b);
-			Env mine(a, b, env.options, env.device_a, env.device_b);
-
-			return body(mine);
-		},
-		what);
+	child.must_end_well();
 }
 
 /* Every operation, both directions, with an end on `device` in another process. */
@@ -223,27 +201,22 @@ PV_TEST_LOCAL("process.leaves_without_cleaning",
 	      "10 processes exit with everything open and work outstanding")
 {
 	for (int round = 0; round < 10; round++) {
-		in_child_with(
-			env,
-			[](Env &mine) {
-				Link link = connect(mine);
-				constexpr uint64_t size = 1 << 20;
-				Mr at_a = must_reg(mine.a, {size}),
-				   at_b = must_reg(mine.b, {size});
+		in_child_with(env, [](Env &mine) {
+			Link link = connect(mine);
+			constexpr uint64_t size = 1 << 20;
+			Mr at_a = must_reg(mine.a, {size}),
+			   at_b = must_reg(mine.b, {size});
 
-				must_post(link.b, std::vector<RecvWr>(8));
-				must_post(link.a,
-					  std::vector<SendWr>{
+			must_post(link.b, std::vector<RecvWr>(8));
+			must_post(link.a, std::vector<SendWr>{
 						  make_wr(Op::write, {at_a, 0},
 							  size, {at_b, 0}),
 						  make_wr(Op::read, {at_a, 0},
 							  size, {at_b, 0}),
 						  make_wr(Op::send, {}, 0)});
-				/* As the kernel sees it: all at once, no destructors. */
-				_exit(0);
-				return true;
-			},
-			"process that leaves");
+			/* As the kernel sees it: all at once, no destructors. */
+			_exit(0);
+		});
 	}
 	Link link = connect(env);
 	prove_alive(env, link);
@@ -262,9 +235,7 @@ PV_TEST_LOCAL(
 
 	env.b.fill(in.id, 0, size, 2, 0);
 	REQUIRE(!pipe2(pipe_fds, O_CLOEXEC), "pipe");
-	pid_t pid = fork();
-	REQUIRE(pid >= 0, "fork");
-	if (!pid) {
+	common::Child child([&] {
 		char byte;
 
 		/* Lives on, sharing pages, and scribbles on its own copies. */
@@ -272,27 +243,18 @@ PV_TEST_LOCAL(
 		memset(target, 0xee, size);
 		while (read(pipe_fds[0], &byte, 1) > 0)
 			;
-		_exit(pattern_verify(target, 1, 3, 0) < 0);
-	}
+	});
 	close(pipe_fds[0]);
-	try {
-		/* The parent writes after the fork: its pages, not copies. */
-		for (uint64_t seed = 10; seed < 13; seed++) {
-			env.a.fill(out.id, 0, size, seed, 0);
-			env.b.fill(in.id, 0, size, 2, 0);
-			must_send(env, link.a,
-				  make_wr(Op::write, {out, 0}, size, {in, 0}),
-				  "write");
-			must_match(env.b, in, 0, size, seed, 0,
-				   "data after fork");
-		}
-	} catch (...) {
-		close(pipe_fds[1]);
-		waitpid(pid, nullptr, 0);
-		throw;
+	/* The parent writes after the fork: its pages, not copies. */
+	for (uint64_t seed = 10; seed < 13; seed++) {
+		env.a.fill(out.id, 0, size, seed, 0);
+		env.b.fill(in.id, 0, size, 2, 0);
+		must_send(env, link.a,
+			  make_wr(Op::write, {out, 0}, size, {in, 0}), "write");
+		must_match(env.b, in, 0, size, seed, 0, "data after fork");
 	}
 	close(pipe_fds[1]);
-	waitpid(pid, nullptr, 0);
+	child.must_end_well();
 	prove_alive(env, link);
 }
 
@@ -302,15 +264,12 @@ PV_TEST_LOCAL("process.fork_child_has_own",
 	Link link = connect(env);
 
 	for (int round = 0; round < 3; round++) {
-		in_child_with(
-			env,
-			[](Env &mine) {
-				Link own = connect(mine);
+		in_child_with(env, [](Env &mine) {
+			Link own = connect(mine);
 
-				prove_alive(mine, own);
-				return mine.end().empty();
-			},
-			"child with its own context");
+			prove_alive(mine, own);
+			REQUIRE(mine.end().empty(), "its end");
+		});
 		prove_alive(env, link);
 	}
 }
@@ -318,18 +277,14 @@ PV_TEST_LOCAL("process.fork_child_has_own",
 PV_TEST_LOCAL("process.other_user",
 	      "who opened the device and then becomes another user goes on")
 {
-	in_child_with(
-		env,
-		[](Env &mine) {
-			Link own = connect(mine);
+	in_child_with(env, [](Env &mine) {
+		Link own = connect(mine);
 
-			prove_alive(mine, own);
-			if (setgid(65534) || setuid(65534))
-				return false;
-			prove_alive(mine, own);
-			return mine.end().empty();
-		},
-		"child without privileges");
+		prove_alive(mine, own);
+		REQUIRE(!setgid(65534) && !setuid(65534), "another user");
+		prove_alive(mine, own);
+		REQUIRE(mine.end().empty(), "its end");
+	});
 }
 
 PV_TEST_LOCAL(
@@ -340,7 +295,7 @@ PV_TEST_LOCAL(
 
 	prove_alive(env, link);
 	for (int round = 0; round < 5; round++) {
-		in_child([] { return true; }, "child that does nothing");
+		common::Child([] {}).must_end_well();
 		prove_alive(env, link);
 	}
 }

@@ -235,6 +235,17 @@ Make command(uint32_t number, Fill fill)
 	};
 }
 
+Make mr_command(uint32_t access)
+{
+	return command<ib_uverbs_reg_mr, ib_uverbs_reg_mr_resp>(
+		IB_USER_VERBS_CMD_REG_MR, [access](auto &context, auto &in) {
+			in.start = in.hca_va = uint64_t(context.memory);
+			in.length = page;
+			in.pd_handle = context.pd->handle;
+			in.access_flags = access;
+		});
+}
+
 template <class Command> void fill_qp(Context &context, Command &in, int type)
 {
 	in.pd_handle = type == IBV_QPT_XRC_RECV ? context.xrcd :
@@ -416,26 +427,8 @@ std::vector<Row> rows()
 				 in.attr.grh.hop_limit = 1;
 				 in.attr.is_global = in.attr.port_num = 1;
 			 })},
-		{"MR", charged,
-		 command<ib_uverbs_reg_mr, ib_uverbs_reg_mr_resp>(
-			 IB_USER_VERBS_CMD_REG_MR,
-			 [](auto &context, auto &in) {
-				 in.start = in.hca_va =
-					 uint64_t(context.memory);
-				 in.length = page;
-				 in.pd_handle = context.pd->handle;
-				 in.access_flags = IBV_ACCESS_LOCAL_WRITE;
-			 })},
-		{"MR on demand", charged,
-		 command<ib_uverbs_reg_mr, ib_uverbs_reg_mr_resp>(
-			 IB_USER_VERBS_CMD_REG_MR,
-			 [](auto &context, auto &in) {
-				 in.start = in.hca_va =
-					 uint64_t(context.memory);
-				 in.length = page;
-				 in.pd_handle = context.pd->handle;
-				 in.access_flags = IBV_ACCESS_ON_DEMAND;
-			 })},
+		{"MR", charged, mr_command(IBV_ACCESS_LOCAL_WRITE)},
+		{"MR on demand", charged, mr_command(IBV_ACCESS_ON_DEMAND)},
 		{"MW", charged,
 		 command<ib_uverbs_alloc_mw, ib_uverbs_alloc_mw_resp>(
 			 IB_USER_VERBS_CMD_ALLOC_MW,

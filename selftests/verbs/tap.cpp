@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "../common/files.h"
+#include "../common/tap.h"
 #include "env.h"
 
 namespace pv {
@@ -64,7 +65,7 @@ public:
 		thread_.join();
 	}
 
-	void begin(unsigned number, const std::string &name)
+	void begin(size_t number, const std::string &name)
 	{
 		std::lock_guard lock(mutex_);
 
@@ -93,7 +94,7 @@ private:
 	}
 
 	unsigned seconds_;
-	unsigned number_ = 0;
+	size_t number_ = 0;
 	std::string name_;
 	clock::time_point deadline_;
 	std::mutex mutex_;
@@ -207,16 +208,16 @@ void list_tests(const RunOptions &options)
 int run_all(Env &env, const RunOptions &options)
 {
 	auto chosen = select(options);
-	unsigned passed = 0, failed = 0, skipped = 0, number = 0;
+	tap tap = {};
 
-	std::cout << "TAP version 13\n1.." << chosen.size() << std::endl;
+	tap_begin(chosen.size());
 
 	Watchdog watchdog(options.limit_seconds);
 
 	for (const Test *test : chosen) {
 		std::string why;
 
-		watchdog.begin(++number, test->name);
+		watchdog.begin(tap_next(&tap), test->name);
 		auto start = std::chrono::steady_clock::now();
 		Outcome outcome = run_one(env, *test, options, why);
 		auto took =
@@ -234,32 +235,21 @@ int run_all(Env &env, const RunOptions &options)
 			outcome = Outcome::skipped;
 		}
 		if (outcome == Outcome::skipped) {
-			std::cout << "ok " << number << ' ' << test->name
-				  << " # SKIP " << why << std::endl;
-			skipped++;
+			tap_skip(&tap, test->name.c_str(), why.c_str());
 			continue;
 		}
-		std::cout << (outcome == Outcome::passed ? "ok " : "not ok ")
-			  << number << ' ' << test->name << ": " << test->what
-			  << std::endl;
+		tap_result(&tap, outcome == Outcome::passed,
+			   str(test->name, ": ", test->what).c_str());
 		std::cout << "# " << took << " ms\n";
 		/* Of this kernel's peer, at least: lists are for several. */
 		if (outcome == Outcome::passed && known != options.known.end())
 			show(str(test->name,
 				 " passes, and is listed as failing: ",
 				 known->second.reason));
-		if (outcome == Outcome::failed) {
+		if (outcome == Outcome::failed)
 			diagnose(why);
-			failed++;
-		} else {
-			passed++;
-		}
 	}
-	std::cout << "# passed " << passed << ", failed " << failed
-		  << ", skipped " << skipped << std::endl;
-	if (failed)
-		return 1;
-	return passed || chosen.empty() ? 0 : 4;
+	return tap_end(&tap);
 }
 
 } // namespace pv

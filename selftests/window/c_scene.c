@@ -6,15 +6,14 @@
 #include <string.h>
 #include <time.h>
 
+#include "../common/tap.h"
 #include "c_scene.h"
 
-static int number;
-static int failed;
+static struct tap tap;
 
 void check(int good, const char *what)
 {
-	printf("%sok %d %s\n", good ? "" : "not ", ++number, what);
-	failed += !good;
+	tap_result(&tap, good, what);
 }
 
 void must(int good, const char *what)
@@ -25,14 +24,10 @@ void must(int good, const char *what)
 	exit(1);
 }
 
-int checked(void)
+int end_checks(void)
 {
-	return number;
-}
-
-int failures(void)
-{
-	return failed;
+	printf("1..%zu\n", tap_next(&tap) - 1);
+	return tap_end(&tap);
 }
 
 int64_t microseconds(void)

@@ -36,9 +36,8 @@ struct end {
 /* A test, and what has to be so that there can be any. */
 void check(int good, const char *what);
 void must(int good, const char *what);
-/* How many tests there were, for the plan; how many failed. */
-int checked(void);
-int failures(void);
+/* Print the plan and the sums. Return: the exit status. */
+int end_checks(void);
 
 /* Now, as a clock that is never set. */
 int64_t microseconds(void);

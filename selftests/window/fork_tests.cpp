@@ -5,10 +5,7 @@
  */
 #include <gtest/gtest.h>
 
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
+#include "../common/child.h"
 #include "adapter.h"
 
 using namespace windows;
@@ -61,17 +58,13 @@ TEST(ForkedWindow, WorksInAChildBesideOthersOfTheParent)
 {
 	Pair theirs;
 	More ours(theirs);
-	int status = 0;
 
 	ASSERT_TRUE(talk(theirs.a, theirs.b));
-	pid_t pid = fork();
-	ASSERT_GE(pid, 0);
-	if (!pid)
-		_exit(talk(theirs.a, theirs.b) && talk(theirs.b, theirs.a) ? 0 :
-									     1);
+	common::Child child([&] {
+		_exit(!talk(theirs.a, theirs.b) || !talk(theirs.b, theirs.a));
+	});
 	EXPECT_TRUE(talk(ours.a, *ours.b));
-	ASSERT_EQ(waitpid(pid, &status, 0), pid);
-	EXPECT_TRUE(WIFEXITED(status) && !WEXITSTATUS(status)) << status;
+	EXPECT_EQ(child.wait(), 0);
 	EXPECT_TRUE(talk(*ours.b, ours.a));
 }
 
@@ -82,18 +75,12 @@ TEST(ForkedWindow, OfAKilledChildLeavesTheOthersAlone)
 
 	for (int round = 0; round < 10; round++) {
 		More theirs(ours);
-		int status = 0;
-		pid_t pid = fork();
-
-		ASSERT_GE(pid, 0);
-		if (!pid)
-			for (;;)
-				if (!talk(theirs.a, *theirs.b))
-					_exit(1);
+		common::Child child([&] {
+			while (talk(theirs.a, *theirs.b))
+				;
+		});
 		EXPECT_TRUE(talk(ours.a, ours.b));
-		kill(pid, SIGKILL);
-		ASSERT_EQ(waitpid(pid, &status, 0), pid);
-		EXPECT_TRUE(WIFSIGNALED(status)) << status;
+		EXPECT_TRUE(WIFSIGNALED(child.kill_now()));
 		EXPECT_TRUE(talk(ours.b, ours.a));
 	}
 }

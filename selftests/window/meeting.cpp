@@ -2,136 +2,77 @@
 /* meeting.cpp - see meeting.h. */
 #include "meeting.h"
 
-#include <netdb.h>
 #include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <memory>
-#include <stdexcept>
-#include <system_error>
-#include <utility>
+#include "../common/errors.h"
+#include "error.hpp"
 
 namespace nodes {
 
 namespace {
 
-[[noreturn]] void fail(const std::string &what)
+/* The other program may not be there yet, or be busy with something else. */
+pavo::TimeLimit patience()
 {
-	throw std::system_error(errno, std::generic_category(), what);
+	return {pavo::TimeLimit::Clock::now() + std::chrono::minutes(10)};
 }
 
-using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
-
-Addresses look_up(const std::string &host, uint16_t port)
+template <class Call> pavo::Stream must_open(Call call)
 {
-	addrinfo hints{}, *found = nullptr;
-
-	hints.ai_family = AF_UNSPEC;
-	hints.ai_socktype = SOCK_STREAM;
-	hints.ai_flags = host.empty() ? AI_PASSIVE : 0;
-	int error = getaddrinfo(host.empty() ? nullptr : host.c_str(),
-				std::to_string(port).c_str(), &hints, &found);
-	if (error)
-		throw std::runtime_error(host + ": " + gai_strerror(error));
-	return {found, freeaddrinfo};
-}
-
-int open_listener(const addrinfo &at)
-{
-	int one = 1;
-	int listener = socket(at.ai_family, at.ai_socktype, at.ai_protocol);
-
-	if (listener < 0)
-		fail("socket");
-	setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	if (bind(listener, at.ai_addr, at.ai_addrlen) || listen(listener, 16))
-		fail("the port cannot be used");
-	return listener;
-}
-
-/* The other may not be there yet. */
-int go_there(const addrinfo &at)
-{
-	for (int attempt = 0; attempt < 100; attempt++) {
-		int fd = socket(at.ai_family, at.ai_socktype, at.ai_protocol);
-
-		if (fd < 0)
-			fail("socket");
-		if (!connect(fd, at.ai_addr, at.ai_addrlen))
-			return fd;
-		close(fd);
-		usleep(100'000);
-	}
-	fail("no other end is there");
+	return common::must(pavo::guarded(
+		[&]() -> pavo::Result<pavo::Stream> { return call(); }));
 }
 
 } // namespace
 
 Meeting::Meeting(const std::string &host, uint16_t port)
-	: Meeting(host.empty() ? Listener(port).meet() :
-				 Meeting(go_there(*look_up(host, port))))
+	: Meeting(host.empty() ? Listener(port).meet() : Meeting(must_open([&] {
+		  return pavo::connect_to(host, port, patience());
+	  })))
 {
 }
 
-Meeting::Meeting(int fd) : fd_(fd)
+Meeting::Meeting(pavo::Stream stream) : stream_(std::move(stream))
 {
 	read(&node_, sizeof(node_));
 }
 
-Meeting::Meeting(int fd, uint16_t other) : fd_(fd), other_(other)
+Meeting::Meeting(pavo::Stream stream, uint16_t other)
+	: stream_(std::move(stream)), other_(other)
 {
 	write(&other_, sizeof(other_));
 }
 
-Meeting::~Meeting()
-{
-	if (fd_ >= 0)
-		close(fd_);
-}
-
-Meeting::Meeting(Meeting &&from) noexcept
-	: fd_(std::exchange(from.fd_, -1)), node_(from.node_),
-	  other_(from.other_)
-{
-}
-
 bool Meeting::anything() const
 {
-	pollfd look{fd_, POLLIN, 0};
-
-	return poll(&look, 1, 0) > 0;
+	return !stream_.wait(POLLIN, {});
 }
 
 void Meeting::write(const void *from, size_t bytes)
 {
-	if (send(fd_, from, bytes, MSG_NOSIGNAL) != ssize_t(bytes))
-		fail("the other program is gone");
+	common::must_return_0(
+		stream_.write({static_cast<const std::byte *>(from), bytes},
+			      patience()),
+		"the other program");
 }
 
 void Meeting::read(void *to, size_t bytes)
 {
-	if (recv(fd_, to, bytes, MSG_WAITALL) != ssize_t(bytes))
-		throw std::runtime_error("the other program is gone");
+	common::must_return_0(
+		stream_.read({static_cast<std::byte *>(to), bytes}, patience()),
+		"the other program");
 }
 
-Listener::Listener(uint16_t port) : fd_(open_listener(*look_up("", port)))
+Listener::Listener(uint16_t port)
+	: stream_(must_open([&] { return pavo::listen_at("", port); }))
 {
-}
-
-Listener::~Listener()
-{
-	close(fd_);
 }
 
 Meeting Listener::meet()
 {
-	int fd = accept(fd_, nullptr, nullptr);
-
-	if (fd < 0)
-		fail("no other end came");
-	return {fd, ++last_};
+	common::must_return_0(stream_.wait(POLLIN, patience()),
+			      "the other end");
+	return {stream_.accept(), ++last_};
 }
 
 namespace {

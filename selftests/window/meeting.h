@@ -12,6 +12,8 @@
 
 #include <pavo/window.hpp>
 
+#include "stream.hpp"
+
 namespace nodes {
 
 /** A TCP connection to the other program. The program that waits is node 0. */
@@ -19,8 +21,6 @@ class Meeting {
 public:
 	/** @host: empty: waits for another program, else connects there. Throws. */
 	Meeting(const std::string &host, uint16_t port);
-	~Meeting();
-	Meeting(Meeting &&from) noexcept;
 
 	/** This program waited. */
 	bool first() const { return !node_; }
@@ -44,12 +44,12 @@ public:
 
 private:
 	friend class Listener;
-	explicit Meeting(int fd);
-	Meeting(int fd, uint16_t other);
+	explicit Meeting(pavo::Stream stream);
+	Meeting(pavo::Stream stream, uint16_t other);
 	void write(const void *from, size_t bytes);
 	void read(void *to, size_t bytes);
 
-	int fd_ = -1;
+	pavo::Stream stream_;
 	uint16_t node_ = 0;
 	uint16_t other_ = 0;
 };
@@ -58,14 +58,12 @@ private:
 class Listener {
 public:
 	explicit Listener(uint16_t port);
-	~Listener();
-	Listener(const Listener &) = delete;
 
 	/** Meets the next program. */
 	Meeting meet();
 
 private:
-	int fd_;
+	pavo::Stream stream_;
 	uint16_t last_ = 0;
 };
 

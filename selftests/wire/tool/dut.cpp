@@ -14,7 +14,6 @@
 #include "../../common/connect.h"
 #include "../../common/device.h"
 #include "pattern.h"
-#include "verbs_error.h"
 
 namespace pw {
 
@@ -35,8 +34,8 @@ constexpr uint64_t extended_operations =
 
 void nonblocking(int fd)
 {
-	if (fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK))
-		fail("fcntl");
+	common::must_not_fail(
+		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK), "fcntl");
 }
 
 bool readable(int fd)
@@ -70,9 +69,7 @@ Dut::Dut(Bench &bench, const std::string &device, const Address &peer,
 		bench_.pass(deadline);
 	}
 	nonblocking(context_->async_fd);
-	pd_ = ibv_alloc_pd(context_);
-	if (!pd_)
-		fail("ibv_alloc_pd");
+	pd_ = common::must_make(ibv_alloc_pd(context_), "ibv_alloc_pd");
 }
 
 Dut::~Dut()
@@ -152,7 +149,7 @@ Region &Dut::add_empty_region(const std::string &name, size_t size, int access)
 			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (at == MAP_FAILED)
-		fail("mmap of " + name);
+		common::throw_errno(errno, "mmap of " + name);
 	region->name = name;
 	region->size = size;
 	region->at = static_cast<uint8_t *>(at);
@@ -167,9 +164,8 @@ Region &Dut::register_region(std::unique_ptr<Region> region, ibv_pd *pd,
 
 	if (!r.iova)
 		access |= IBV_ACCESS_ZERO_BASED;
-	r.mr = ibv_reg_mr(pd, r.at, r.size, access);
-	if (!r.mr)
-		fail("ibv_reg_mr of " + r.name);
+	r.mr = common::must_make(ibv_reg_mr(pd, r.at, r.size, access),
+				 "ibv_reg_mr of " + r.name);
 	r.lkey = r.mr->lkey;
 	r.rkey = r.mr->rkey;
 	regions_[r.name] = std::move(region);
@@ -192,8 +188,8 @@ Region *Dut::region(std::string_view name)
 
 void Dut::deregister(Region &region)
 {
-	must_return_0(ibv_dereg_mr(region.mr),
-		      "ibv_dereg_mr of " + region.name);
+	common::must_return_0(ibv_dereg_mr(region.mr),
+			      "ibv_dereg_mr of " + region.name);
 	region.mr = nullptr;
 }
 
@@ -202,8 +198,8 @@ void Dut::hide(Region &region, uint64_t offset)
 	const auto byte = reinterpret_cast<uintptr_t>(region.at) + offset;
 
 	region.hidden.push_back(reinterpret_cast<void *>(byte / page * page));
-	if (mprotect(region.hidden.back(), page, PROT_NONE))
-		fail("mprotect");
+	common::must_not_fail(mprotect(region.hidden.back(), page, PROT_NONE),
+			      "mprotect");
 }
 
 std::string Dut::check_regions()
@@ -212,8 +208,9 @@ std::string Dut::check_regions()
 		const Region &r = *region;
 
 		for (void *at : r.hidden)
-			if (mprotect(at, page, PROT_READ | PROT_WRITE))
-				fail("mprotect");
+			common::must_not_fail(mprotect(at, page,
+						       PROT_READ | PROT_WRITE),
+					      "mprotect");
 
 		const auto wrong =
 			std::mismatch(r.shadow.begin(), r.shadow.end(), r.at);
@@ -235,9 +232,8 @@ std::string Dut::check_regions()
 
 void Dut::make_queue(Queue queue, uint32_t depth)
 {
-	channel_[queue] = ibv_create_comp_channel(context_);
-	if (!channel_[queue])
-		fail("ibv_create_comp_channel");
+	channel_[queue] = common::must_make(ibv_create_comp_channel(context_),
+					    "ibv_create_comp_channel");
 	nonblocking(channel_[queue]->fd);
 	if (config_.extended) {
 		ibv_cq_init_attr_ex attr = {.cqe = depth,
@@ -251,8 +247,7 @@ void Dut::make_queue(Queue queue, uint32_t depth)
 		cq_[queue] = ibv_create_cq(context_, static_cast<int>(depth),
 					   nullptr, channel_[queue], 0);
 	}
-	if (!cq_[queue])
-		fail("ibv_create_cq");
+	common::must_make(cq_[queue], "ibv_create_cq");
 }
 
 ibv_xrcd *Dut::open_domain()
@@ -262,11 +257,8 @@ ibv_xrcd *Dut::open_domain()
 				   .fd = -1,
 				   .oflags = O_CREAT};
 
-	ibv_xrcd *domain = ibv_open_xrcd(context_, &attr);
-
-	if (!domain)
-		fail("ibv_open_xrcd");
-	return domain;
+	return common::must_make(ibv_open_xrcd(context_, &attr),
+				 "ibv_open_xrcd");
 }
 
 void Dut::make_srq(const SrqConfig &config)
@@ -282,10 +274,9 @@ void Dut::make_srq(const SrqConfig &config)
 		.xrcd = config.other_domain ? other_xrcd_ : xrcd_,
 		.cq = cq_[recv_queue]};
 
-	ibv_srq *srq = ibv_create_srq_ex(context_, &attr);
+	ibv_srq *srq = common::must_make(ibv_create_srq_ex(context_, &attr),
+					 "ibv_create_srq_ex");
 
-	if (!srq)
-		fail("ibv_create_srq_ex");
 	srqs_[config.name] = srq;
 }
 
@@ -309,8 +300,8 @@ std::optional<uint32_t> Dut::srqn(std::string_view name)
 
 	if (found == srqs_.end())
 		return std::nullopt;
-	must_return_0(ibv_get_srq_num(found->second, &number),
-		      "ibv_get_srq_num");
+	common::must_return_0(ibv_get_srq_num(found->second, &number),
+			      "ibv_get_srq_num");
 	return number;
 }
 
@@ -345,8 +336,7 @@ void Dut::create_qp(const QpConfig &config)
 		make_target();
 	else
 		make_connected(config);
-	if (!qp_)
-		fail("ibv_create_qp");
+	common::must_make(qp_, "ibv_create_qp");
 	if (config.target >= IBV_QPS_INIT)
 		to_init();
 	if (config.target >= IBV_QPS_RTR)
@@ -357,7 +347,7 @@ void Dut::create_qp(const QpConfig &config)
 
 void Dut::to_init()
 {
-	must_return_0(
+	common::must_return_0(
 		common::modify(
 			qp_,
 			common::init_attr({.qkey = config_.qkey,
@@ -386,21 +376,22 @@ void Dut::to_rtr()
 	common::must(common::mtu_bytes(mtu) == int(config_.mtu),
 		     "no such MTU: " + std::to_string(config_.mtu));
 	attr.ah_attr = peer_attr();
-	must_return_0(common::modify(qp_, attr, common::rtr_mask),
-		      "modify_qp to RTR");
+	common::must_return_0(common::modify(qp_, attr, common::rtr_mask),
+			      "modify_qp to RTR");
 }
 
 void Dut::to_rts()
 {
-	must_return_0(common::modify(qp_,
-				     common::rts_attr(
-					     {.sq_psn = config_.sq_psn,
-					      .reads = config_.rd,
-					      .timeout = config_.timeout,
-					      .retry_count = config_.retry,
-					      .rnr_retry = config_.rnr_retry}),
-				     common::rts_mask),
-		      "modify_qp to RTS");
+	common::must_return_0(
+		common::modify(
+			qp_,
+			common::rts_attr({.sq_psn = config_.sq_psn,
+					  .reads = config_.rd,
+					  .timeout = config_.timeout,
+					  .retry_count = config_.retry,
+					  .rnr_retry = config_.rnr_retry}),
+			common::rts_mask),
+		"modify_qp to RTS");
 }
 
 void Dut::set_state(ibv_qp_state state, ibv_qp_attr attr, int mask)
@@ -418,8 +409,8 @@ void Dut::set_state(ibv_qp_state state, ibv_qp_attr attr, int mask)
 		break;
 	}
 	attr.qp_state = state;
-	must_return_0(ibv_modify_qp(qp_, &attr, IBV_QP_STATE | mask),
-		      "modify_qp");
+	common::must_return_0(ibv_modify_qp(qp_, &attr, IBV_QP_STATE | mask),
+			      "modify_qp");
 }
 
 ibv_qp_state Dut::state()
@@ -427,8 +418,8 @@ ibv_qp_state Dut::state()
 	ibv_qp_attr attr{};
 	ibv_qp_init_attr init{};
 
-	must_return_0(ibv_query_qp(qp_, &attr, IBV_QP_STATE, &init),
-		      "query_qp");
+	common::must_return_0(ibv_query_qp(qp_, &attr, IBV_QP_STATE, &init),
+			      "query_qp");
 	return attr.qp_state;
 }
 
@@ -446,8 +437,8 @@ void Dut::post_send(std::vector<SendRequest> &requests)
 		r.wr.next = i + 1 < requests.size() ? &requests[i + 1].wr :
 						      nullptr;
 	}
-	must_return_0(ibv_post_send(qp_, &requests.front().wr, &bad),
-		      "ibv_post_send");
+	common::must_return_0(ibv_post_send(qp_, &requests.front().wr, &bad),
+			      "ibv_post_send");
 }
 
 ibv_ah *Dut::peer()
@@ -455,9 +446,8 @@ ibv_ah *Dut::peer()
 	ibv_ah_attr attr = peer_attr();
 
 	if (!peer_handle_)
-		peer_handle_ = ibv_create_ah(pd_, &attr);
-	if (!peer_handle_)
-		fail("ibv_create_ah");
+		peer_handle_ = common::must_make(ibv_create_ah(pd_, &attr),
+						 "ibv_create_ah");
 	return peer_handle_;
 }
 
@@ -468,7 +458,7 @@ void Dut::post_recv(uint64_t id, std::vector<ibv_sge> sges)
 	wr.wr_id = id;
 	wr.sg_list = sges.data();
 	wr.num_sge = static_cast<int>(sges.size());
-	must_return_0(ibv_post_recv(qp_, &wr, &bad), "ibv_post_recv");
+	common::must_return_0(ibv_post_recv(qp_, &wr, &bad), "ibv_post_recv");
 }
 
 void Dut::post_srq_recv(const std::string &srq, uint64_t id,
@@ -478,12 +468,12 @@ void Dut::post_srq_recv(const std::string &srq, uint64_t id,
 	ibv_recv_wr wr{}, *bad = nullptr;
 
 	if (found == srqs_.end())
-		fail("no queue is called " + srq, ENOENT);
+		common::throw_errno(ENOENT, "no queue is called " + srq);
 	wr.wr_id = id;
 	wr.sg_list = sges.data();
 	wr.num_sge = static_cast<int>(sges.size());
-	must_return_0(ibv_post_srq_recv(found->second, &wr, &bad),
-		      "ibv_post_srq_recv");
+	common::must_return_0(ibv_post_srq_recv(found->second, &wr, &bad),
+			      "ibv_post_srq_recv");
 }
 
 std::optional<Completion> Dut::poll(Queue queue)
@@ -495,14 +485,14 @@ std::optional<Completion> Dut::poll(Queue queue)
 	const int count = ibv_poll_cq(cq_[queue], 1, &wc);
 
 	if (count < 0)
-		fail("ibv_poll_cq", EIO);
+		common::throw_errno(EIO, "ibv_poll_cq");
 	return count ? std::optional(wc) : std::nullopt;
 }
 
 void Dut::arm(Queue queue, bool solicited)
 {
-	must_return_0(ibv_req_notify_cq(cq_[queue], solicited),
-		      "ibv_req_notify_cq");
+	common::must_return_0(ibv_req_notify_cq(cq_[queue], solicited),
+			      "ibv_req_notify_cq");
 }
 
 bool Dut::take_event(Queue queue)
@@ -533,7 +523,8 @@ std::optional<uint64_t> Dut::port_counter(const std::string &name)
 {
 	ibv_port_attr attr{};
 
-	must_return_0(ibv_query_port(context_, port, &attr), "ibv_query_port");
+	common::must_return_0(ibv_query_port(context_, port, &attr),
+			      "ibv_query_port");
 	if (name == "bad_pkey_cntr")
 		return attr.bad_pkey_cntr;
 	if (name == "qkey_viol_cntr")

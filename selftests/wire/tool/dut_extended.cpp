@@ -9,7 +9,7 @@
 
 #include <pavo_dv.h>
 
-#include "verbs_error.h"
+#include "../../common/errors.h"
 
 namespace pw {
 
@@ -36,7 +36,8 @@ static void begin_operation(ibv_qp_ex *qp, const SendRequest &r)
 					       atomic.remote_addr,
 					       atomic.compare_add);
 	default:
-		fail("this operation of an extended queue pair", EOPNOTSUPP);
+		common::throw_errno(EOPNOTSUPP,
+				    "this operation of an extended queue pair");
 	}
 }
 
@@ -75,7 +76,7 @@ void Dut::post_extended(const std::vector<SendRequest> &requests)
 		if (!r.sges.empty())
 			ibv_wr_set_sge_list(qp, r.sges.size(), r.sges.data());
 	}
-	must(ibv_wr_complete(qp), "ibv_wr_complete");
+	common::must_return_0(ibv_wr_complete(qp), "ibv_wr_complete");
 }
 
 std::optional<Completion> Dut::poll_extended(ibv_cq_ex *cq)
@@ -87,7 +88,7 @@ std::optional<Completion> Dut::poll_extended(ibv_cq_ex *cq)
 
 	if (error == ENOENT)
 		return std::nullopt;
-	must(error, "ibv_start_poll");
+	common::must_return_0(error, "ibv_start_poll");
 	wc.wr_id = cq->wr_id;
 	wc.status = cq->status;
 	if (wc.status == IBV_WC_SUCCESS) {

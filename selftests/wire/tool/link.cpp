@@ -18,6 +18,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "../../common/errors.h"
+
 namespace pw {
 
 namespace {
@@ -25,15 +27,11 @@ namespace {
 constexpr int64_t second = 1000000000;
 constexpr size_t frame_max = 1 << 16;
 
-[[noreturn]] void fail_link(const std::string &what)
-{
-	throw std::runtime_error(what + ": " + std::strerror(errno));
-}
-
 void set_option(int socket, int level, int name, int value)
 {
-	if (setsockopt(socket, level, name, &value, sizeof(value)))
-		fail_link("setsockopt");
+	common::must_not_fail(setsockopt(socket, level, name, &value,
+					 sizeof(value)),
+			      "setsockopt");
 }
 
 } // namespace
@@ -50,14 +48,13 @@ Mac mac_of(const std::string &interface)
 {
 	ifreq request{};
 	Mac mac;
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int fd = common::must_not_fail(
+		socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), "socket");
 
-	if (fd < 0)
-		fail_link("socket");
 	interface.copy(request.ifr_name, IFNAMSIZ - 1);
 	if (ioctl(fd, SIOCGIFHWADDR, &request)) {
 		close(fd);
-		fail_link("hardware address of " + interface);
+		common::throw_errno(errno, "hardware address of " + interface);
 	}
 	close(fd);
 	std::copy_n(reinterpret_cast<uint8_t *>(request.ifr_hwaddr.sa_data),
@@ -65,10 +62,10 @@ Mac mac_of(const std::string &interface)
 	return mac;
 }
 
-Stamping::Stamping() : socket_(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0))
+Stamping::Stamping()
+	: socket_(common::must_not_fail(
+		  socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), "socket"))
 {
-	if (socket_ < 0)
-		fail_link("socket");
 	set_option(socket_, SOL_SOCKET, SO_TIMESTAMPNS, 1);
 }
 
@@ -80,9 +77,9 @@ Stamping::~Stamping()
 Link::Link(const std::string &interface)
 {
 	/* Protocol 0: nothing arrives before the socket is bound to one interface. */
-	socket_ = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (socket_ < 0)
-		fail_link("packet socket");
+	socket_ = common::must_not_fail(
+		socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0),
+		"packet socket");
 	set_option(socket_, SOL_SOCKET, SO_RCVBUFFORCE, 8 << 20);
 	set_option(socket_, SOL_SOCKET, SO_TIMESTAMPNS, 1);
 	set_option(socket_, SOL_PACKET, PACKET_AUXDATA, 1);
@@ -92,10 +89,11 @@ Link::Link(const std::string &interface)
 	address.sll_ifindex =
 		static_cast<int>(if_nametoindex(interface.c_str()));
 	if (!address.sll_ifindex)
-		fail_link(interface);
-	if (bind(socket_, reinterpret_cast<sockaddr *>(&address),
-		 sizeof(address)))
-		fail_link("bind to " + interface);
+		common::throw_errno(errno, interface);
+	common::must_not_fail(bind(socket_,
+				   reinterpret_cast<sockaddr *>(&address),
+				   sizeof(address)),
+			      "bind to " + interface);
 }
 
 Link::~Link()
@@ -107,7 +105,9 @@ void Link::send(View frame)
 {
 	if (::send(socket_, frame.data(), frame.size(), 0) !=
 	    static_cast<ssize_t>(frame.size()))
-		fail_link("sending a frame of " + std::to_string(frame.size()));
+		common::throw_errno(errno,
+				    "sending a frame of " +
+					    std::to_string(frame.size()));
 }
 
 std::optional<Arrival> Link::read_one()
@@ -127,7 +127,7 @@ std::optional<Arrival> Link::read_one()
 	if (length < 0) {
 		if (errno == EAGAIN || errno == EINTR)
 			return std::nullopt;
-		fail_link("recvmsg");
+		common::throw_errno(errno, "recvmsg");
 	}
 	for (cmsghdr *c = CMSG_FIRSTHDR(&message); c;
 	     c = CMSG_NXTHDR(&message, c)) {

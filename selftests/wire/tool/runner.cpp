@@ -218,12 +218,6 @@ void print_report(const std::string &report)
 		std::printf("# %s\n", line.c_str());
 }
 
-Result skip(size_t number, const char *name, const std::string &why)
-{
-	std::printf("ok %zu %s # SKIP %s\n", number, name, why.c_str());
-	return skipped;
-}
-
 /* So that a complaint on the console can be told to a case. */
 void mark_kernel_log(const char *name)
 {
@@ -244,40 +238,39 @@ std::string why_skip(const RunOptions &o, const Script &script)
 }
 
 /* Prints the result of a case that was run. */
-Result conclude(const RunOptions &o, size_t number, const Planned &planned,
-		Result result, const std::string &report)
+void conclude(const RunOptions &o, tap &tap, const Planned &planned,
+	      Result result, const std::string &report)
 {
 	const Script &script = *planned.script;
 	const char *name = planned.chosen->name.c_str();
 
 	print_report(report);
 	if (result == failed && o.type == "rxe" && !script.rxe_differs.empty())
-		return skip(number, name,
-			    "rdma_rxe differs: " + script.rxe_differs);
-	std::printf("%s %zu %s\n", result == passed ? "ok" : "not ok", number,
-		    name);
-	return result;
+		tap_skip(&tap, name,
+			 ("rdma_rxe differs: " + script.rxe_differs).c_str());
+	else
+		tap_result(&tap, result == passed, name);
 }
 
 int run_all(const RunOptions &o, const std::vector<Planned> &plan)
 {
 	std::optional<Worker> worker;
 	std::vector<Planned> run;
-	size_t count[5] = {}, number = 0, at = 0;
+	size_t at = 0;
+	tap tap = {};
 
 	for (const Planned &planned : plan)
 		if (why_skip(o, *planned.script).empty())
 			run.push_back(planned);
 	Dut::load_providers();
-	std::printf("TAP version 13\n1..%zu\n", plan.size());
+	tap_begin(plan.size());
 	for (const Planned &planned : plan) {
 		const std::string why = why_skip(o, *planned.script);
 		const char *name = planned.chosen->name.c_str();
 		std::string report;
 
-		number++;
 		if (!why.empty()) {
-			count[skip(number, name, why)]++;
+			tap_skip(&tap, name, why.c_str());
 			continue;
 		}
 		if (o.kmsg)
@@ -290,16 +283,14 @@ int run_all(const RunOptions &o, const std::vector<Planned> &plan)
 		at++;
 		const Result result = worker->next(report);
 
-		count[conclude(o, number, planned, result, report)]++;
+		conclude(o, tap, planned, result, report);
 	}
 	const std::string end = worker ? worker->end() : "";
 
 	print_report(end);
-	std::printf("# %zu passed, %zu failed, %zu skipped\n", count[passed],
-		    count[failed], count[skipped]);
-	if (count[failed] || !end.empty())
-		return failed;
-	return count[passed] ? passed : skipped;
+	const int status = tap_end(&tap);
+
+	return end.empty() ? status : 1;
 }
 
 bool selected(const RunOptions &o, const std::string &name)

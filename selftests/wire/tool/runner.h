@@ -11,11 +11,12 @@
 #include <memory>
 
 #include "../../common/options.h"
+#include "../../common/tap.h"
 #include "machine.h"
 
 namespace pw {
 
-enum Result { passed = 0, failed = 1, skipped = 4 };
+enum Result { passed, failed };
 
 struct RunOptions {
 	Setup setup;

@@ -6,11 +6,7 @@
  * Owns: published and hand-made vectors. Run by: meson test and run.sh, on the
  * build machine. Touches: nothing.
  */
-#include <cstdio>
-#include <cstdlib>
-#include <functional>
-#include <string>
-
+#include "../../common/cases.h"
 #include "expr.h"
 #include "frame.h"
 #include "icrc.h"
@@ -20,17 +16,6 @@
 using namespace pw;
 
 namespace {
-
-struct Failure : std::runtime_error {
-	using std::runtime_error::runtime_error;
-};
-
-#define REQUIRE(condition)                                                 \
-	do {                                                               \
-		if (!(condition))                                          \
-			throw Failure("line " + std::to_string(__LINE__) + \
-				      ": " #condition);                    \
-	} while (0)
 
 Bytes from_hex(const char *text)
 {
@@ -382,43 +367,29 @@ void arithmetic()
 		duration("2s") == 2000000000);
 }
 
-struct Test {
-	const char *name;
-	void (*run)();
-};
-
-constexpr Test tests[] = {
-	{"icrc of a published CNP", icrc_cnp},
-	{"icrc of a published UC send", icrc_uc_send},
-	{"icrc leaves variant fields out and no others", icrc_variant_fields},
-	{"write request, byte by byte", golden_write},
-	{"atomic request and answer, byte by byte", golden_atomic_and_ack},
-	{"extended atomic request and answer, byte by byte", golden_extended},
-	{"every opcode encodes, decodes, and refuses to be short", round_trip},
-	{"decoding refuses surplus, bad pad, unknown opcode", decode_refuses},
-	{"every byte of an envelope is checked", envelope_round_trip},
-	{"damage does what it says", damages},
-	{"streams do not repeat", streams_differ},
-	{"arithmetic of scripts", arithmetic},
+const common::Cases cases = {
+	{"codec icrc of a published CNP", icrc_cnp},
+	{"codec icrc of a published UC send", icrc_uc_send},
+	{"codec icrc leaves variant fields out and no others",
+	 icrc_variant_fields},
+	{"codec write request, byte by byte", golden_write},
+	{"codec atomic request and answer, byte by byte",
+	 golden_atomic_and_ack},
+	{"codec extended atomic request and answer, byte by byte",
+	 golden_extended},
+	{"codec every opcode encodes, decodes, and refuses to be short",
+	 round_trip},
+	{"codec decoding refuses surplus, bad pad, unknown opcode",
+	 decode_refuses},
+	{"codec every byte of an envelope is checked", envelope_round_trip},
+	{"codec damage does what it says", damages},
+	{"codec streams do not repeat", streams_differ},
+	{"codec arithmetic of scripts", arithmetic},
 };
 
 } // namespace
 
 int main()
 {
-	int number = 0, failures = 0;
-
-	std::printf("TAP version 13\n1..%zu\n", std::size(tests));
-	for (const Test &test : tests) {
-		number++;
-		try {
-			test.run();
-			std::printf("ok %d codec %s\n", number, test.name);
-		} catch (const std::exception &error) {
-			failures++;
-			std::printf("# %s\nnot ok %d codec %s\n", error.what(),
-				    number, test.name);
-		}
-	}
-	return failures ? EXIT_FAILURE : EXIT_SUCCESS;
+	return common::run(cases);
 }

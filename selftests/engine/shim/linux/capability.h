@@ -1,9 +1,0 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* capability.h - what the process may do: all. */
-#ifndef PAVO_ENGINE_LINUX_CAPABILITY_H
-#define PAVO_ENGINE_LINUX_CAPABILITY_H
-
-#define CAP_SYS_RESOURCE 24
-#define capable(capability) true
-
-#endif /* PAVO_ENGINE_LINUX_CAPABILITY_H */

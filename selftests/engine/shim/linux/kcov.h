@@ -1,9 +1,0 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* kcov.h - nothing is recorded. */
-#ifndef PAVO_ENGINE_LINUX_KCOV_H
-#define PAVO_ENGINE_LINUX_KCOV_H
-
-#define kcov_remote_start_common(id) ((void)0)
-#define kcov_remote_stop() ((void)0)
-
-#endif /* PAVO_ENGINE_LINUX_KCOV_H */

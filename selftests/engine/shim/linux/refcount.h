@@ -1,8 +1,0 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* refcount.h - for files of the module in user space; see linux/spinlock.h. */
-#ifndef PAVO_ENGINE_LINUX_REFCOUNT_H
-#define PAVO_ENGINE_LINUX_REFCOUNT_H
-
-#include <linux/spinlock.h>
-
-#endif /* PAVO_ENGINE_LINUX_REFCOUNT_H */

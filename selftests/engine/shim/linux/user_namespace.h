@@ -1,8 +1,0 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* user_namespace.h - for files of the module in user space; see linux/sched.h. */
-#ifndef PAVO_ENGINE_LINUX_USER_NAMESPACE_H
-#define PAVO_ENGINE_LINUX_USER_NAMESPACE_H
-
-#include <linux/sched.h>
-
-#endif /* PAVO_ENGINE_LINUX_USER_NAMESPACE_H */

@@ -1,8 +1,0 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* ib_cache.h - for files of the module in user space; see rdma/ib_verbs.h. */
-#ifndef PAVO_ENGINE_RDMA_IB_CACHE_H
-#define PAVO_ENGINE_RDMA_IB_CACHE_H
-
-#include <rdma/ib_verbs.h>
-
-#endif /* PAVO_ENGINE_RDMA_IB_CACHE_H */
