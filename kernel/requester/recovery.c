@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * recovery.c - loss recovery of a requester: begin and end, and the place of a read's responses.
+ * recovery.c - loss recovery of a requester: its begin and end.
  *
- * Called by requester.c, complete.c and response.c. Pure, see recovery.h for the events.
+ * Called by requester.c and complete.c. Pure, see recovery.h for the events.
  */
 #include "requester/recovery.h"
 
@@ -48,15 +48,4 @@ void pavo_recovery_flush(struct pavo_recovery *r)
 	pavo_timer_init(&r->timer, 0, 0, 0);
 	forget_messages(&r->outstanding);
 	r->next = r->npsn;
-}
-
-bool pavo_recovery_in_place(const struct pavo_recovery *r, u32 psn, u32 n,
-			    u32 npkts, u32 total, bool first, bool last)
-{
-	if (last != pavo_read_chunk_ends(total, n + npkts) ||
-	    n % PAVO_READ_CHUNK + npkts > PAVO_READ_CHUNK)
-		return false;
-	if (n % PAVO_READ_CHUNK)
-		return !first || psn == r->reread;
-	return first;
 }

@@ -526,8 +526,17 @@ static inline bool pavo_read_chunk_ends(u32 npkts, u32 pkt)
  * The response to a chunk is First .. Last or Only. After a request from the middle of a chunk on
  * it begins there, too, unless this is the delayed response to the first request.
  */
-bool pavo_recovery_in_place(const struct pavo_recovery *r, u32 psn, u32 n,
-			    u32 npkts, u32 total, bool first, bool last);
+static inline bool pavo_recovery_in_place(const struct pavo_recovery *r,
+					  u32 psn, u32 n, u32 npkts, u32 total,
+					  bool first, bool last)
+{
+	if (last != pavo_read_chunk_ends(total, n + npkts) ||
+	    n % PAVO_READ_CHUNK + npkts > PAVO_READ_CHUNK)
+		return false;
+	if (n % PAVO_READ_CHUNK)
+		return !first || psn == r->reread;
+	return first;
+}
 
 /**
  * pavo_recovery_answered - event: the data of the expected response was taken.

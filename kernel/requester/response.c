@@ -35,22 +35,33 @@ static void fail_retries(struct pavo_qp *qp, unsigned int todo)
 }
 
 /* Carry out what an event asks for (enum pavo_recovery_todo), but for data and strays. */
-static void carry_out(struct pavo_qp *qp, unsigned int todo)
+static void carry_out_all(struct pavo_qp *qp, unsigned int todo)
 {
 	const unsigned int failed = PAVO_REC_NO_RETRY | PAVO_REC_NO_RNR_RETRY;
 
 	if (todo & PAVO_REC_COMPLETE)
 		pavo_tx_forget(&qp->req.side.tx);
-	if (unlikely(todo & PAVO_REC_IMPLIED_NAK))
+	if (todo & PAVO_REC_IMPLIED_NAK)
 		pavo_count(qp, implied_nak_seq_err);
-	if (unlikely(todo & PAVO_REC_SEEK))
+	if (todo & PAVO_REC_SEEK)
 		pavo_transmit_seek(qp, qp->req.recovery.next);
 	if (todo & PAVO_REC_COMPLETE)
 		pavo_complete_acked(qp);
-	if (unlikely(todo & PAVO_REC_RETRANSMIT))
+	if (todo & PAVO_REC_RETRANSMIT)
 		trace_pavo_retransmit(qp);
-	if (unlikely(todo & failed))
+	if (todo & failed)
 		fail_retries(qp, todo);
+}
+
+/* Likewise. Most events ask for completions, or for nothing. */
+static inline void carry_out(struct pavo_qp *qp, unsigned int todo)
+{
+	if (likely(todo == PAVO_REC_COMPLETE)) {
+		pavo_retransmit_forget(&qp->req);
+		pavo_complete_acked(qp);
+	} else if (unlikely(todo)) {
+		carry_out_all(qp, todo);
+	}
 }
 
 /* The oldest packet is lost: the peer reports a gap. */
@@ -266,12 +277,14 @@ static enum pavo_status handle_response(struct pavo_qp *qp, struct pavo_rx *rx)
 	unsigned int todo;
 
 	todo = pavo_recovery_response(r, &pavo_go_back_n, rx->pkt.psn, now);
-	if (unlikely(todo & PAVO_REC_OLD))
+	carry_out(qp, todo & ~PAVO_REC_TAKE);
+	if (likely(todo & PAVO_REC_TAKE))
+		return take_response(qp, rx);
+	if (todo & PAVO_REC_OLD)
 		pavo_count(qp, rx_drop_old_response);
-	else if (unlikely(todo & PAVO_REC_STRAY))
+	else if (todo & PAVO_REC_STRAY)
 		pavo_count(qp, rx_drop_response);
-	carry_out(qp, todo);
-	return todo & PAVO_REC_TAKE ? take_response(qp, rx) : PAVO_ST_OK;
+	return PAVO_ST_OK;
 }
 
 /*
