@@ -243,7 +243,7 @@ void pavo_demux_loopback(struct sk_buff *skb)
 {
 	struct pavo_rx rx pavo_uncleared;
 
-	if (!pavo_rx_take(&rx, skb, true))
+	if (pavo_rx_take(&rx, skb, true))
 		deliver_packet(&rx);
 }
 
@@ -252,7 +252,7 @@ int pavo_demux_receive(struct sock *sk, struct sk_buff *skb)
 	bool seen = pavo_kcov_begin();
 	struct pavo_rx rx pavo_uncleared;
 
-	if (!pavo_rx_take(&rx, skb, false))
+	if (pavo_rx_take(&rx, skb, false))
 		deliver_packet(&rx);
 	pavo_kcov_end(seen);
 	return 0;

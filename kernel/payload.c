@@ -31,19 +31,17 @@ int pavo_payload_take(const struct pavo_region *region, u64 va,
 	return 0;
 }
 
-int pavo_payload_attach(const struct pavo_region *region, u64 va,
-			struct sk_buff *skb, unsigned int len)
+bool pavo_payload_attach(const struct pavo_region *region, u64 va,
+			 struct sk_buff *skb, unsigned int len)
 {
 	struct pavo_span from;
-	int err;
 
 	if (region->copied)
-		return -EOPNOTSUPP;
+		return false;
 	for (; len; va += from.len, len -= from.len) {
 		from = pavo_region_span(region, va, len);
-		err = pavo_tx_add_page(skb, from.page, from.offset, from.len);
-		if (err)
-			return err;
+		if (!pavo_tx_add_page(skb, from.page, from.offset, from.len))
+			return false;
 	}
-	return 0;
+	return true;
 }

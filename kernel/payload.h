@@ -34,11 +34,10 @@ int pavo_payload_take(const struct pavo_region *region, u64 va,
  * @skb:    the packet
  * @len:    bytes
  *
- * Return: 0; -EOPNOTSUPP: pages of @region must not be attached; -ENOSPC: @skb has no free
- * fragment. After an error @skb may have some of the pages, so the caller drops it, and copies into
- * another one.
+ * Return: true; false: pages of @region must not be attached, or @skb has no free fragment. @skb
+ * may have some of the pages then, so the caller drops it, and copies into another one.
  */
-int pavo_payload_attach(const struct pavo_region *region, u64 va,
-			struct sk_buff *skb, unsigned int len);
+bool pavo_payload_attach(const struct pavo_region *region, u64 va,
+			 struct sk_buff *skb, unsigned int len);
 
 #endif /* PAVO_PAYLOAD_H */

@@ -182,7 +182,7 @@ static void deliver_slice(struct loopback *in)
 		defer_to_work(in);
 }
 
-int pavo_loopback_deliver(const struct pavo_budget *left)
+bool pavo_loopback_deliver(const struct pavo_budget *left)
 {
 	struct loopback *in = this_cpu_ptr(&loopbacks);
 
@@ -190,14 +190,14 @@ int pavo_loopback_deliver(const struct pavo_budget *left)
 		pavo_budget_spend(&in->budget,
 				  PAVO_SLICE_PACKETS - left->packets,
 				  PAVO_SLICE_BYTES - left->bytes);
-		return 0;
+		return true;
 	}
 	if (likely(skb_queue_empty(&in->queue)))
-		return 0;
+		return true;
 	if (unlikely(in->left) && !is_process())
-		return -EINPROGRESS;
+		return false;
 	deliver_slice(in);
-	return in->left ? -EINPROGRESS : 0;
+	return !in->left;
 }
 
 void pavo_loopback_continue(void)

@@ -159,11 +159,11 @@ void *pavo_tx_put(struct sk_buff *skb, unsigned int len);
  * @offset: first byte in it
  * @len:    bytes
  *
- * Return: 0; -ENOSPC: the skb has no free fragment; -EOPNOTSUPP: the page cannot be attached
- * (kernel memory without page references). The caller copies then.
+ * Return: true; false: the skb has no free fragment, or the page cannot be attached (kernel memory
+ * without page references), so the caller copies.
  */
-int pavo_tx_add_page(struct sk_buff *skb, struct page *page,
-		     unsigned int offset, unsigned int len);
+bool pavo_tx_add_page(struct sk_buff *skb, struct page *page,
+		      unsigned int offset, unsigned int len);
 
 /**
  * pavo_tx_send - add pad, ICRC, UDP and IP headers, and send; consumes @skb.
@@ -269,9 +269,9 @@ bool pavo_flow_is_loopback(struct pavo_flow *flow);
  *        has used counts in the slice of this CPU's queue
  *
  * Context: BH disabled; no side is locked.
- * Return: 0; -EINPROGRESS: packets are left, and the queue's work delivers them.
+ * Return: true; false: packets are left, and the queue's work delivers them.
  */
-int pavo_loopback_deliver(const struct pavo_budget *left);
+bool pavo_loopback_deliver(const struct pavo_budget *left);
 
 /**
  * pavo_loopback_continue - deliver packets that are left on this CPU, for some slices. A process
@@ -428,9 +428,9 @@ bool pavo_flow_match(const struct pavo_flow *flow, const struct pavo_rx *rx);
  * @loopback: it came from pavo_loopback_send(), so no metadata has to be verified
  *
  * Context: softirq, RCU read side.
- * Return: 0; -EBADMSG: the datagram was dropped, and a counter has the reason.
+ * Return: true; false: the datagram was dropped, and a counter has the reason.
  */
-int pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb, bool loopback);
+bool pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb, bool loopback);
 
 /**
  * pavo_rx_parse - parse a packet from a QP's backlog.

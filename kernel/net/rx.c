@@ -237,7 +237,7 @@ static bool is_genuine(struct pavo_rx *rx, bool loopback)
 	return false;
 }
 
-int pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb, bool loopback)
+bool pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb, bool loopback)
 {
 	enum pavo_parse_status status = PAVO_PARSE_SHORT;
 
@@ -259,10 +259,10 @@ int pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb, bool loopback)
 	}
 	if (unlikely(rx->meta.flags & PAVO_META_MERGED))
 		pavo_gso_count_merged(rx->pkt.npkts);
-	return 0;
+	return true;
 drop:
 	kfree_skb(skb);
-	return -EBADMSG;
+	return false;
 }
 
 void pavo_rx_skip(struct pavo_rx *rx, u32 psn)

@@ -10,23 +10,23 @@
 #include "compat.h"
 #include "net_private.h"
 
-/* Copy @n bytes of one fragment, from its byte @off on. -EFAULT: it is memory of a device. */
-static int copy_frag(u8 *to, const skb_frag_t *frag, unsigned int off,
-		     unsigned int n)
+/* Copy @n bytes of one fragment, from its byte @off on. False: it is memory of a device. */
+static bool copy_frag(u8 *to, const skb_frag_t *frag, unsigned int off,
+		      unsigned int n)
 {
 	struct page *page = skb_frag_page(frag);
 	unsigned int len;
 	const u8 *from;
 
 	if (unlikely(!page))
-		return -EFAULT;
+		return false;
 	for (off += skb_frag_off(frag); n; to += len, off += len, n -= len) {
 		len = min_t(unsigned int, n, PAGE_SIZE - offset_in_page(off));
 		from = kmap_local_page(pavo_nth_page(page, off >> PAGE_SHIFT));
 		memcpy(to, from + offset_in_page(off), len);
 		kunmap_local(from);
 	}
-	return 0;
+	return true;
 }
 
 /* Copy bytes of the linear part, if the cursor is there. Return: how many. */
@@ -58,7 +58,7 @@ static int copy_bytes(struct pavo_rx_bytes *bytes, u8 *to, unsigned int n)
 			return -EFAULT;
 		off = bytes->at - bytes->start;
 		len = min(n, skb_frag_size(&info->frags[bytes->frag]) - off);
-		if (copy_frag(to, &info->frags[bytes->frag], off, len))
+		if (!copy_frag(to, &info->frags[bytes->frag], off, len))
 			return -EFAULT;
 		if (off + len == skb_frag_size(&info->frags[bytes->frag]))
 			bytes->start +=

@@ -145,21 +145,21 @@ static void *put_trailer(struct sk_buff *skb, unsigned int len)
 	return trailer;
 }
 
-int pavo_tx_add_page(struct sk_buff *skb, struct page *page,
-		     unsigned int offset, unsigned int len)
+bool pavo_tx_add_page(struct sk_buff *skb, struct page *page,
+		      unsigned int offset, unsigned int len)
 {
 	int i = skb_shinfo(skb)->nr_frags;
 
 	if (i + 1 >= MAX_SKB_FRAGS && !skb_can_coalesce(skb, i, page, offset))
-		return -ENOSPC;
+		return false;
 	if (unlikely(!sendpage_ok(page)))
-		return -EOPNOTSUPP;
+		return false;
 
 	get_page(page);
 	pavo_add_frag(skb, page, offset, len);
 	/* a process may write to the page, so the stack must not rely on its content */
 	skb_shinfo(skb)->flags |= SKBFL_SHARED_FRAG;
-	return 0;
+	return true;
 }
 
 static void push_udp(struct sk_buff *skb, const struct pavo_flow *flow)

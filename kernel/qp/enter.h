@@ -25,7 +25,7 @@ struct pavo_side_work {
 	enum pavo_loop loop;
 };
 
-/* Advance to the next packet of a coalesced packet. Return: true if there is one. */
+/* Advance to the next packet of a coalesced packet. False: there is none. */
 static __always_inline bool pavo_side_next(struct pavo_qp *qp,
 					   struct pavo_rx *rx)
 {
@@ -155,7 +155,7 @@ static __always_inline void pavo_side_run(struct pavo_qp *qp,
 		spin_unlock(&side->lock);
 		/* Each iteration costs budget, because other CPUs may add work without end. */
 		pavo_budget_spend(&budget, 1, 0);
-		if (unlikely(pavo_loopback_deliver(&budget)))
+		if (unlikely(!pavo_loopback_deliver(&budget)))
 			budget.packets = 0;
 		local_bh_enable();
 		pavo_cq_raise(cq);

@@ -179,7 +179,7 @@ static enum pavo_status attach_entries(struct pavo_qp *qp,
 		status = next_sge_piece(qp, wqe, pos, &n, 0, &va, &region);
 		if (status)
 			return status;
-		if (pavo_payload_attach(region, va, skb, n))
+		if (!pavo_payload_attach(region, va, skb, n))
 			return PAVO_ST_FRAGMENTS;
 		pos->off += n;
 	}
@@ -278,7 +278,7 @@ enum pavo_status pavo_sgl_attach(struct pavo_qp *qp,
 				meta->flags |= PAVO_META_ATTACHED;
 		}
 		if (lkey != meta->lkey || region->token != meta->token ||
-		    pavo_payload_attach(region, va, skb, n))
+		    !pavo_payload_attach(region, va, skb, n))
 			return PAVO_ST_FRAGMENTS;
 		pos->off += n;
 	}

@@ -269,7 +269,7 @@ static u8 read_opcode(const struct pavo_resource *res, bool last)
  * instead. A retransmitted response is always copied: a packet whose page changes on its way is
  * dropped for its ICRC, and that must not happen for ever. So is one with a deferred ICRC.
  *
- * Return: 0; -ENOSPC, -EOPNOTSUPP: the pages cannot be attached; -ENOMEM.
+ * Return: 0; -ENOSPC: the pages cannot be attached; -ENOMEM.
  */
 static int add_read_payload(struct pavo_region *region, struct sk_buff *skb,
 			    u64 va, u32 len, bool copy)
@@ -278,7 +278,7 @@ static int add_read_payload(struct pavo_region *region, struct sk_buff *skb,
 	u32 n;
 
 	if (!copy)
-		return pavo_payload_attach(region, va, skb, len);
+		return pavo_payload_attach(region, va, skb, len) ? 0 : -ENOSPC;
 	for (; len; va += n, len -= n) {
 		n = min_t(u32, len, PAGE_SIZE);
 		to = pavo_tx_put(skb, n);

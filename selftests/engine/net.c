@@ -133,9 +133,9 @@ bool pavo_flow_is_loopback(struct pavo_flow *flow)
 	return false;
 }
 
-int pavo_loopback_deliver(const struct pavo_budget *left)
+bool pavo_loopback_deliver(const struct pavo_budget *left)
 {
-	return 0;
+	return true;
 }
 
 void pavo_loopback_continue(void)
@@ -239,11 +239,11 @@ void *pavo_tx_put(struct sk_buff *skb, unsigned int len)
 	return skb_put(skb, len);
 }
 
-int pavo_tx_add_page(struct sk_buff *skb, struct page *page,
-		     unsigned int offset, unsigned int len)
+bool pavo_tx_add_page(struct sk_buff *skb, struct page *page,
+		      unsigned int offset, unsigned int len)
 {
 	memcpy(skb_put(skb, len), page->bytes + offset, len);
-	return 0;
+	return true;
 }
 
 static void *push(struct sk_buff *skb, unsigned int len)
@@ -491,19 +491,19 @@ static bool icrc_ok(const struct pavo_rx *rx)
 	return true;
 }
 
-int pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb, bool loopback)
+bool pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb, bool loopback)
 {
 	enum pavo_parse_status status;
 
 	pavo_rx_parse(rx, &engine_dev->port, skb);
 	status = parse(rx);
 	if (status == PAVO_PARSE_OK && icrc_ok(rx))
-		return 0;
+		return true;
 	count_bad(rx->port->stats, status);
 	if (status == PAVO_PARSE_OK)
 		pavo_stats_add(rx->port->stats, rx_drop_icrc, 1);
 	kfree_skb(skb);
-	return -EBADMSG;
+	return false;
 }
 
 void pavo_rx_parse(struct pavo_rx *rx, struct pavo_port *port,
