@@ -5,8 +5,8 @@
  * Called by verbs/ in process context. rdma core's ib_umem_dmabuf attaches a device that
  * does DMA, but the adapter copies with the CPU. So it maps the buffer for the CPU as long
  * as the region exists, which also keeps the exporter from moving it, and notifies it that the
- * memory is in use: a direct window (direct/export.c) hands no range over meanwhile. Buffers of
- * I/O memory are refused. The pages belong to the exporter and are never attached to packets:
+ * memory is in use: a direct window (direct/export.c) ends no turn meanwhile. Buffers of I/O memory
+ * are refused. The pages belong to the exporter and are never attached to packets:
  * payload is copied.
  */
 #include <linux/dma-buf.h>

@@ -17,7 +17,7 @@ FIRST = "direct"
 WAYS = {"direct": "direct window", "region": "ordinary region",
         "double": "double-buffered", "nvmet": "nvmet-rdma",
         "disk": "(the disk alone)", "link": "(the link alone)"}
-WIRES = {"near": "same-host peers: super-packets, no ICRC",
+WIRES = {"near": "same-host peers: GSO super-packets, no ICRC",
          "cut": "interfaces do not segment tunnels: packets of 4 KiB, each with its ICRC"}
 # Entries of the kernel's that are counted.
 CALLS, SWITCHES = "entry_SYSCALL_64", "__switch_to_asm"

@@ -287,12 +287,12 @@ public:
 	Operations(WindowEnd &a, WindowEnd &b, Wait wait, Op op, size_t size)
 		: a_(a), b_(b), wait_(wait), op_(op), size_(size),
 		  rdma_(pavo::Rdma::open(a.window).value()),
-		  target_(pavo::Rdma::open(b.window).value())
+		  lender_(pavo::Rdma::open(b.window).value())
 	{
-		std::vector<uint32_t> taken(contexts);
+		std::vector<uint32_t> lent(contexts);
 
-		must(target_.take_rcxts(taken), "contexts");
-		peer_ = must(rdma_.add({b.window.address(), taken}), "a peer");
+		must(lender_.take_rcxts(lent), "contexts");
+		peer_ = must(rdma_.add({b.window.address(), lent}), "a peer");
 	}
 
 	/* On slot @at, which is the same at both ends. */
@@ -345,7 +345,7 @@ private:
 	Op op_;
 	size_t size_;
 	pavo::Rdma rdma_;
-	pavo::Rdma target_;
+	pavo::Rdma lender_;
 	pavo::Rdma::Peer peer_;
 	uint64_t done_ = 0;
 };
