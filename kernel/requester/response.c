@@ -57,7 +57,7 @@ static void carry_out_all(struct pavo_qp *qp, unsigned int todo)
 static inline void carry_out(struct pavo_qp *qp, unsigned int todo)
 {
 	if (likely(todo == PAVO_REC_COMPLETE)) {
-		pavo_retransmit_forget(&qp->req);
+		pavo_tx_forget(&qp->req.side.tx);
 		pavo_complete_acked(qp);
 	} else if (unlikely(todo)) {
 		carry_out_all(qp, todo);
