@@ -288,16 +288,17 @@ enum pavo_op_flag {
 /* Lengths of the headers, bytes: PAVO_NAME_LEN. */
 enum pavo_header_len {
 	PAVO_BTH_LEN = 12,
-#define NUMBER(bits, used, name, member) + (bits) / 8
-#define BYTES(bits, name, member) + (bits) / 8
-#define RESERVED(bits) + (bits) / 8
+#define LEN_OF_NUMBER(bits, used, name, member) + (bits) / 8
+#define LEN_OF_BYTES(bits, name, member) + (bits) / 8
+#define LEN_OF_RESERVED(bits) + (bits) / 8
 #define HEADER(NAME, name, more) \
-	PAVO_##NAME##_LEN = 0 PAVO_##NAME##_FIELDS(NUMBER, BYTES, RESERVED),
+	PAVO_##NAME##_LEN = 0 PAVO_##NAME##_FIELDS(LEN_OF_NUMBER, LEN_OF_BYTES, \
+						   LEN_OF_RESERVED),
 	PAVO_HEADERS(HEADER, 0)
 #undef HEADER
-#undef RESERVED
-#undef BYTES
-#undef NUMBER
+#undef LEN_OF_RESERVED
+#undef LEN_OF_BYTES
+#undef LEN_OF_NUMBER
 };
 
 /** PAVO_HEADERS_LEN - bytes of BTH and the extension headers that @flags name; a constant. */
