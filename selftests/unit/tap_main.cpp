@@ -14,6 +14,7 @@
 namespace {
 
 tap results;
+int status; /* as tap_end() returns it */
 
 // Every line of text as a TAP comment.
 void comment(const std::string &text)
@@ -51,6 +52,12 @@ class TapPrinter : public testing::EmptyTestEventListener {
 		else
 			tap_result(&results, result.Passed(), name.c_str());
 	}
+
+	/* Not called if tests are only listed. */
+	void OnTestProgramEnd(const testing::UnitTest &) override
+	{
+		status = tap_end(&results);
+	}
 };
 
 } // namespace
@@ -64,8 +71,5 @@ int main(int argc, char **argv)
 
 	delete listeners.Release(listeners.default_result_printer());
 	listeners.Append(new TapPrinter);
-	const int failed = RUN_ALL_TESTS();
-	const int status = tap_end(&results);
-
-	return failed ? 1 : status;
+	return RUN_ALL_TESTS() ? 1 : status;
 }
