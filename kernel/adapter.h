@@ -154,15 +154,12 @@ static inline struct pavo_dev *to_pavo_dev(struct ib_device *ib)
 	return container_of(ib, struct pavo_dev, ib);
 }
 
-/**
- * pavo_dev_of_sysfs - return the adapter of a device attribute.
- * @device: in shared mode every namespace has a device of its own in sysfs, which is not part of
- *          an ib_device; rdma core's helper handles both
+/*
+ * The adapter of a device attribute. In shared mode every namespace has a device of its own in
+ * sysfs, which is not part of an ib_device; rdma core's helper handles both.
  */
-static inline struct pavo_dev *pavo_dev_of_sysfs(struct device *device)
-{
-	return rdma_device_to_drv_device(device, struct pavo_dev, ib);
-}
+#define pavo_dev_of_sysfs(device) \
+	rdma_device_to_drv_device(device, struct pavo_dev, ib)
 
 /** pavo_dev_of - return the adapter of a port. */
 static inline struct pavo_dev *pavo_dev_of(struct pavo_port *port)
