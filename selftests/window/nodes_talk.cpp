@@ -79,9 +79,9 @@ Head look(const Window &window, uint32_t node, const Message &message)
 
 namespace {
 
-class Listener {
+class MessageServer {
 public:
-	explicit Listener(const Arguments &arguments)
+	explicit MessageServer(const Arguments &arguments)
 		: server_(arguments), seen_(arguments.clients)
 	{
 	}
@@ -217,7 +217,7 @@ struct Threshold {
 };
 
 /* While it waits the clients say again what was not answered: n will come. */
-void one_event(Listener &listener, Handlers &handlers, Threshold threshold)
+void one_event(MessageServer &listener, Handlers &handlers, Threshold threshold)
 {
 	Window &window = listener.window();
 	uint32_t before = window.lmt().value().recv_count;
@@ -237,7 +237,7 @@ void one_event(Listener &listener, Handlers &handlers, Threshold threshold)
 }
 
 /* Thresholds that are turned off. */
-void no_event(Listener &listener, Handlers &handlers)
+void no_event(MessageServer &listener, Handlers &handlers)
 {
 	Window &window = listener.window();
 
@@ -258,7 +258,7 @@ void no_event(Listener &listener, Handlers &handlers)
 
 void serve_messages(const Arguments &arguments)
 {
-	Listener listener(arguments);
+	MessageServer listener(arguments);
 
 	until("200 messages of each", [&] {
 		listener.serve();
@@ -269,7 +269,7 @@ void serve_messages(const Arguments &arguments)
 
 void serve_events(const Arguments &arguments)
 {
-	Listener listener(arguments);
+	MessageServer listener(arguments);
 	Handlers handlers(listener.window());
 
 	for (bool early : {false, true})
