@@ -72,7 +72,7 @@ static void open_end(struct end *end, const char *adapter, const char *index,
 	end->rdma =
 		pavo_rdma_open(end->window, NULL, on_message, on_arrival, end);
 	must(end->rdma != NULL, "pavo_rdma_open");
-	must(!pavo_rdma_take_rcxts(end->rdma, end->taken, CONTEXTS),
+	must(!pavo_rdma_take_rcxts(end->rdma, end->rcxts, CONTEXTS),
 	     "pavo_rdma_take_rcxts");
 }
 
@@ -95,7 +95,7 @@ static void introduce(struct end *end, uint16_t node, const struct end *other)
 	     "pavo_window_add_routes");
 	end->peer = pavo_rdma_add(end->rdma, node,
 				  pavo_window_number(other->window),
-				  other->taken, CONTEXTS);
+				  other->rcxts, CONTEXTS);
 	must(end->peer >= 0, "pavo_rdma_add");
 }
 

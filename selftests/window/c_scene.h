@@ -21,7 +21,7 @@ struct end {
 	unsigned char *memory;
 	uint16_t gid_index;
 	uint8_t gid[16];
-	uint32_t taken[CONTEXTS];
+	uint32_t rcxts[CONTEXTS];
 	int peer;
 	struct pavo_striped *striped;
 	struct pavo_window *paths[PATHS];
