@@ -135,7 +135,7 @@ def frames(capture):
         at += 16 + size
 
 
-def fields_of(packet):
+def expected_fields(packet):
     """What is in a packet of RDMA, without the dissector's help."""
     opcode, pad = packet[0], packet[1] >> 4 & 3
     behind, headers = packet[12:], HEADERS[packet[0]]
@@ -165,7 +165,7 @@ def shown():
 
 def every_field_of_rdma_is_shown():
     """Name by name, of data, requests, and ends."""
-    have, want = list(shown()), [fields_of(packet) for packet in frames(RDMA)]
+    have, want = list(shown()), [expected_fields(packet) for packet in frames(RDMA)]
     assert have == want, f"{have} instead of {want}"
 
 
