@@ -2,8 +2,8 @@
 /*
  * stats.h - the counters of an adapter. Each reason of a drop has a counter.
  *
- * Written from any context (per CPU, no lock), reported by hw_stats.c. A counter that mlx5 has, too,
- * has its name and meaning, for the tools that know it (docs/statistics.md). The name of other
+ * Written from any context (per CPU, no lock), reported by hw_stats.c. A counter of mlx5 keeps its
+ * name and meaning, for the tools that know it (docs/statistics.md). The name of other
  * counters of dropped packets is rx_drop_ or tx_drop_ and the reason.
  */
 #ifndef PAVO_STATS_H

@@ -38,12 +38,12 @@ struct pavo_claim {
  * @kind:    kind of the key, for debugfs
  * @claim:   claim bytes of the region, at least one, for a work request that begins. Return:
  *           PAVO_ST_OK; PAVO_ST_WAIT: they are not ready; the work of the queue pair runs when they
- *           are. PAVO_ST_STATE: the bytes cannot be claimed, or were claimed by another work request,
- *           or the owner ended the claim; PAVO_ST_RANGE: the owner offers other bytes
- * @load_begin: begin to store the next bytes of a read, which are at va in the work request; set
- *           to to the address to which the caller copies them. Return: PAVO_ST_OK: call @load_end in
- *           this RCU section; PAVO_ST_WAIT: the owner has not taken the bytes before, and continues
- *           the side of missing when it has; PAVO_ST_STATE, PAVO_ST_RANGE: as @claim
+ *           are. PAVO_ST_STATE: the bytes cannot be claimed, or were claimed by another work
+ *           request, or the owner ended the claim; PAVO_ST_RANGE: the owner offers other bytes
+ * @load_begin: begin to store the next bytes of a read, which are at va in the work request; store
+ *           the address to which the caller copies them in to. Return: PAVO_ST_OK: call @load_end
+ *           in this RCU section; PAVO_ST_WAIT: the owner has not taken the bytes before, and
+ *           continues the side of missing when it has; PAVO_ST_STATE, PAVO_ST_RANGE: as @claim
  * @load_end: end @load_begin: len bytes were copied; 0: it failed
  * @drained: check whether the owner has taken all bytes of a read. Return: as @load_begin
  * @release: release what a work request that completes or is flushed has claimed at va

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * conn.c - connections, and pairs: two queue pairs of this machine that are connected with each other.
+ * conn.c - connections, and pairs: two queue pairs of this machine that are each other's peers.
  *
  * Two queue pairs are a pair if each one has the other as its peer, by addresses and QPNs. They
  * exchange packets with deferred ICRC (deferred_icrc.c), whose authentic metadata name the

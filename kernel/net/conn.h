@@ -38,7 +38,7 @@ struct pavo_conn {
 };
 
 /**
- * pavo_conn_enter - enter a queue pair that has a path, and find its peer if that is on this machine.
+ * pavo_conn_enter - enter a queue pair that has a path, and find its peer on this machine.
  * @conn: its port, QPNs, types and flow are set
  * @sent: it may have sent packets before
  */

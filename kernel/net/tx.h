@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * tx.h - the transmit path below xmit.c: routes, and skbs that xmit.c has decided on. Only the files
- * of net/ include it.
+ * tx.h - the transmit path below xmit.c: routes, and skbs that xmit.c has decided on. Only files of
+ * net/ include it.
  */
 #ifndef PAVO_TX_H
 #define PAVO_TX_H

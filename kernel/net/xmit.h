@@ -102,7 +102,7 @@ enum pavo_pages {
 	PAVO_PAGES_COPY, /* no */
 	/* Only if the ICRC is computed at once, so that a change makes it wrong. */
 	PAVO_PAGES_LOOSE,
-	/* Yes, where no other process sees a change: the request completes after the peer's read. */
+	/* Where no other process sees a change: the request completes after the read. */
 	PAVO_PAGES_HELD,
 	PAVO_PAGES_CONSTANT, /* always: they do not change while a packet has them */
 };

@@ -78,7 +78,8 @@ enum pavo_recovery_todo {
 	PAVO_REC_IMPLIED_NAK = 1 << 6, /* the response of a read is missing */
 	PAVO_REC_OLD = 1 << 7, /* the response is of a PSN before UPSN */
 	PAVO_REC_STRAY = 1 << 8, /* the response is of no outstanding request */
-	PAVO_REC_AGAIN = 1 << 9, /* no packet of those sent was new */
+	PAVO_REC_COUNT_RETRANSMIT = 1
+				    << 9, /* no packet of those sent was new */
 };
 
 /**
@@ -181,16 +182,16 @@ static inline u32 pavo_recovery_sends_in_flight(const struct pavo_recovery *r)
 	return pavo_mq_span(&r->outstanding.sends, r->upsn, r->next);
 }
 
-/** pavo_recovery_room - new packets from @next on that may be sent in one go; 1: no more. */
-static inline u32 pavo_recovery_room(const struct pavo_recovery *r)
+/** pavo_recovery_space - new packets from @next on that may be sent in one go; 1: no more. */
+static inline u32 pavo_recovery_space(const struct pavo_recovery *r)
 {
 	u32 in_flight = pavo_recovery_in_flight(r);
-	u32 room = pavo_cwnd_ack_req(&r->cwnd);
+	u32 most = pavo_cwnd_ack_req(&r->cwnd);
+	u32 left = r->cwnd.size - in_flight;
 
 	if (pavo_recovery_is_retransmit(r) || in_flight + 1 >= r->cwnd.size)
 		return 1;
-	return room < r->cwnd.size - in_flight ? room :
-						 r->cwnd.size - in_flight;
+	return most < left ? most : left;
 }
 
 /**
@@ -269,7 +270,7 @@ struct pavo_sent {
  * @what:   the packets
  * @now:    the time, if pavo_recovery_send_needs_time()
  *
- * Return: PAVO_REC_AGAIN, PAVO_REC_SEEK.
+ * Return: PAVO_REC_COUNT_RETRANSMIT, PAVO_REC_SEEK.
  */
 static __always_inline unsigned int
 pavo_recovery_sent(struct pavo_recovery *r,
@@ -286,7 +287,7 @@ pavo_recovery_sent(struct pavo_recovery *r,
 	if (pavo_psn_diff(end, r->sent) > 0)
 		r->sent = end;
 	else
-		todo = PAVO_REC_AGAIN;
+		todo = PAVO_REC_COUNT_RETRANSMIT;
 	if (what->answered)
 		r->reads_out++;
 	if (what->inside)

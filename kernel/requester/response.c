@@ -3,7 +3,7 @@
  * response.c - RequesterRecvControl (sources.md#engine-3-4-5): carries out what a response
  * means for outstanding requests.
  *
- * recovery.h says what a response or an expired timer means; this file tells it of them, moves the
+ * Passes responses and expired timers to recovery.h, which says what they mean. Then moves the
  * cursor, completes requests, scatters read data, or fails. Called by requester.c with the side
  * owned.
  */

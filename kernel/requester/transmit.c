@@ -113,14 +113,14 @@ static u32 send_span(struct pavo_qp *qp, const struct pavo_swqe *wqe,
 		     struct pavo_xmit *x)
 {
 	u32 left = wqe->npkts - qp->req.cursor.pkt;
-	u32 room;
+	u32 space;
 
 	if (wqe->npkts == 1 || !pavo_is_reliable(qp))
 		return 1;
-	room = pavo_recovery_room(&qp->req.recovery);
-	if (room == 1)
+	space = pavo_recovery_space(&qp->req.recovery);
+	if (space == 1)
 		return 1;
-	return min(min(left, pavo_xmit_most(x)), room);
+	return min(min(left, pavo_xmit_most(x)), space);
 }
 
 /* PSNs of the request at the cursor; for a read, up to the end of the chunk. */
@@ -246,7 +246,7 @@ static void record_sent(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 span,
 	if (pavo_recovery_send_needs_time(r, &pavo_go_back_n))
 		now = ktime_get_ns();
 	todo = pavo_recovery_sent(r, &pavo_go_back_n, &what, now);
-	if (todo & PAVO_REC_AGAIN)
+	if (todo & PAVO_REC_COUNT_RETRANSMIT)
 		pavo_count(qp, tx_retransmits);
 	move_cursor(qp, wqe, span, pos);
 	if (todo & PAVO_REC_SEEK)

@@ -298,7 +298,7 @@ static enum pavo_status gather_read(void *source, struct pavo_xmit *x, u32 len)
 	return status;
 }
 
-/* Payload bytes of the next packet of a read, or of more packets; a replay goes packet by packet. */
+/* Payload bytes of the next packets of a read; a replay goes packet by packet. */
 static u32 next_bytes(const struct pavo_resource *res, struct pavo_xmit *x)
 {
 	u32 mtu = x->mtu;

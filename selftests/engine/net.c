@@ -149,8 +149,8 @@ void pavo_budget_add(enum pavo_loop loop, u32 rounds)
 bool pavo_deferred_icrc = true;
 
 enum pavo_icrc_defer pavo_icrc_may_defer(const struct pavo_flow *flow,
-					  const struct dst_entry *dst,
-					  struct pavo_gso_backoff *backoff)
+					 const struct dst_entry *dst,
+					 struct pavo_gso_backoff *backoff)
 {
 	return engine_gso ? PAVO_ICRC_DEFER_ALL : PAVO_ICRC_DEFER_NONE;
 }

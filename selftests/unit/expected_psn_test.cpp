@@ -119,7 +119,7 @@ const Table tables[] = {
 	  {REQUEST, 3, 1, 'l', 2, 'n', 2},
 	  {REQUEST, 2, 1, 'x', 3, 'n', 3},
 	  {REQUEST, 3, 1, 'x', 4, 'a', 3}}},
-	{"a late packet takes the NAK back",
+	{"a packet that arrives behind others takes the NAK back",
 	 {{REQUEST, 1, 1, 'g', 0, 'n', 0}, {REQUEST, 0, 2, 'x', 2, 'a', 1}}},
 	{"no receive WQE",
 	 {{REQUEST, 0, 1, 'x', 1, '.', 0},

@@ -140,7 +140,7 @@ void ModelRequester::carry_out(unsigned int todo)
 {
 	if (todo & (PAVO_REC_NO_RETRY | PAVO_REC_NO_RNR_RETRY))
 		failed = true;
-	if (todo & PAVO_REC_AGAIN)
+	if (todo & PAVO_REC_COUNT_RETRANSMIT)
 		again++;
 	while (completed < messages_.size() &&
 	       pavo_recovery_completes(&r, messages_[completed].first,

@@ -138,7 +138,8 @@ void send_some(Machine &m, Model &model, Random &random)
 		  model.next == model.upsn ||
 			  (!model.probing &&
 			   model.next - model.upsn + most <= m.r.cwnd.size));
-	ASSERT_EQ(m.send(most, read), again ? PAVO_REC_AGAIN + 0u : 0u);
+	ASSERT_EQ(m.send(most, read),
+		  again ? PAVO_REC_COUNT_RETRANSMIT + 0u : 0u);
 	model.send(most);
 }
 

@@ -98,11 +98,11 @@ const Table tables[] = {
 	  {SEND, 8, 0, 0, 8, 'l'},
 	  {NAK, 3, DONE | BACK, 3, 3, 'l'},
 	  {NAK, 3, 0, 3, 3, 'l'},
-	  {SEND, 2, PAVO_REC_AGAIN, 3, 5, 'l'},
+	  {SEND, 2, PAVO_REC_COUNT_RETRANSMIT, 3, 5, 'l'},
 	  {NAK, 3, 0, 3, 5, 'l'},
 	  /* An ACK of packets sent before: these are not sent again. */
 	  {ACK, 5, DONE | PAVO_REC_SEEK, 6, 6, 'l'},
-	  {SEND, 2, PAVO_REC_AGAIN, 6, 8, 'l'},
+	  {SEND, 2, PAVO_REC_COUNT_RETRANSMIT, 6, 8, 'l'},
 	  /* A new gap. */
 	  {NAK, 7, DONE | BACK, 7, 7, 'l'},
 	  {ACK, 7, DONE | PAVO_REC_SEEK, 8, 8, '-'}}},
@@ -110,7 +110,7 @@ const Table tables[] = {
 	 {{POST, 2, 0, 0, 0, '-'},
 	  {SEND, 2, 0, 0, 2, 'l'},
 	  {NAK, 0, BACK, 0, 0, 'l'},
-	  {SEND, 2, PAVO_REC_AGAIN, 0, 2, 'l'},
+	  {SEND, 2, PAVO_REC_COUNT_RETRANSMIT, 0, 2, 'l'},
 	  {ACK, 1, DONE, 2, 2, '-'}}},
 	{"waits when the peer is not ready",
 	 {{POST, 4, 0, 0, 0, '-'},
@@ -126,11 +126,11 @@ const Table tables[] = {
 	 {{POST, 4, 0, 0, 0, '-'},
 	  {SEND, 4, 0, 0, 4, 'l'},
 	  {EXPIRE, 0, BACK, 0, 0, 'l'},
-	  {SEND, 1, PAVO_REC_AGAIN, 0, 1, 'l'},
+	  {SEND, 1, PAVO_REC_COUNT_RETRANSMIT, 0, 1, 'l'},
 	  {EXPIRE, 0, BACK, 0, 0, 'l'},
-	  {SEND, 1, PAVO_REC_AGAIN, 0, 1, 'l'},
+	  {SEND, 1, PAVO_REC_COUNT_RETRANSMIT, 0, 1, 'l'},
 	  {ACK, 0, DONE, 1, 1, 'l'},
-	  {SEND, 3, PAVO_REC_AGAIN, 1, 4, 'l'},
+	  {SEND, 3, PAVO_REC_COUNT_RETRANSMIT, 1, 4, 'l'},
 	  {ACK, 3, DONE, 4, 4, '-'}}},
 	{"takes the responses of a read",
 	 {{POST_READ, 40, 0, 0, 0, '-'},
@@ -143,7 +143,7 @@ const Table tables[] = {
 	  /* Three are missing. */
 	  {RESPONSE, 4, PAVO_REC_IMPLIED_NAK | BACK, 1, 1, 'l'},
 	  {RESPONSE, 5, PAVO_REC_IMPLIED_NAK, 1, 1, 'l'},
-	  {READ, 31, PAVO_REC_AGAIN, 1, 32, 'l'},
+	  {READ, 31, PAVO_REC_COUNT_RETRANSMIT, 1, 32, 'l'},
 	  {RESPONSE, 1, PAVO_REC_TAKE, 1, 32, 'l'},
 	  {ENDS, 32, DONE, 32, 32, 'l'},
 	  {RESPONSE, 32, PAVO_REC_TAKE, 32, 32, 'l'},
@@ -166,7 +166,7 @@ const Table tables[] = {
 	  {READ, 2, 0, 0, 3, 'l'},
 	  {SEND, 2, 0, 0, 5, 'l'},
 	  {ACK, 4, DONE | PAVO_REC_IMPLIED_NAK | BACK, 1, 1, 'l'},
-	  {READ, 2, PAVO_REC_AGAIN, 1, 3, 'l'},
+	  {READ, 2, PAVO_REC_COUNT_RETRANSMIT, 1, 3, 'l'},
 	  /* So does a NAK; both wait for the receiver. */
 	  {RNR, 4, PAVO_REC_IMPLIED_NAK | BACK, 1, 1, 'r'}}},
 };
@@ -224,7 +224,7 @@ TEST(Recovery, RunsOutOfRetries)
 		m.send(2);
 		for (int i = 0; i < limit; i++) {
 			ASSERT_EQ(m.expire(), BACK);
-			ASSERT_EQ(m.send(1), PAVO_REC_AGAIN + 0u);
+			ASSERT_EQ(m.send(1), PAVO_REC_COUNT_RETRANSMIT + 0u);
 		}
 		EXPECT_EQ(m.expire(), PAVO_REC_NO_RETRY + 0u);
 	}
@@ -316,7 +316,8 @@ TEST(Recovery, AcksAreAskedForOnce)
 	m.r.ack_requested = end;
 	pavo_recovery_rewind(&m.r, m.psn(2));
 	EXPECT_TRUE(pavo_recovery_wants_ack(&m.r, 1));
-	EXPECT_EQ(m.send(1, false, false, true), PAVO_REC_AGAIN + 0u);
+	EXPECT_EQ(m.send(1, false, false, true),
+		  PAVO_REC_COUNT_RETRANSMIT + 0u);
 	EXPECT_FALSE(pavo_recovery_may_request_ack(&m.r, end));
 	m.ack(2);
 	EXPECT_EQ(m.r.ack_requested, PAVO_PSN_NONE);
@@ -327,13 +328,13 @@ TEST(Recovery, RoomIsForNewPacketsWithinTheCwnd)
 	Machine m(0xfffff0);
 
 	m.post(2 * PAVO_CWND);
-	EXPECT_EQ(pavo_recovery_room(&m.r), PAVO_CWND / 4u);
+	EXPECT_EQ(pavo_recovery_space(&m.r), PAVO_CWND / 4u);
 	m.send(PAVO_CWND - 3);
-	EXPECT_EQ(pavo_recovery_room(&m.r), 3u);
+	EXPECT_EQ(pavo_recovery_space(&m.r), 3u);
 	m.send(2);
-	EXPECT_EQ(pavo_recovery_room(&m.r), 1u);
+	EXPECT_EQ(pavo_recovery_space(&m.r), 1u);
 	m.nak(0);
-	EXPECT_EQ(pavo_recovery_room(&m.r), 1u);
+	EXPECT_EQ(pavo_recovery_space(&m.r), 1u);
 }
 
 TEST(Recovery, ReadsAreRequestedByChunks)

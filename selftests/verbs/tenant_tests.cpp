@@ -257,7 +257,8 @@ PV_TEST_LOCAL("pair.tenant",
 
 	Link link = connect(env, {.mtu = 4096});
 	Mr in = must_reg(env.b, {2 * page}, 7);
-	Moved icrc(env.b, "rx_icrc_encapsulated"), address(env.b, "rx_drop_address");
+	Moved icrc(env.b, "rx_icrc_encapsulated"),
+		address(env.b, "rx_drop_address");
 	Tenant tenant(Forger(env, true).packet({.opcode = rc_send_only_imm,
 						.qpn = link.b.qp.number,
 						.psn = link.spec.psn_a,

@@ -30,7 +30,7 @@ void pavo_calls_exit(void);
 static void record_call(void *function, bool enter)
 {
 	if (on)
-		calls[count++ % CALLS] = (struct call){ function, enter };
+		calls[count++ % CALLS] = (struct call){function, enter};
 }
 
 void __cyg_profile_func_enter(void *function, void *from)

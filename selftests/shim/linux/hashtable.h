@@ -6,13 +6,12 @@
 #include <linux/kernel.h>
 #include <linux/list.h>
 
-#define pavo_shim_hlist_entry(at, entry, member)                             \
+#define pavo_shim_hlist_entry(at, entry, member) \
 	((at) ? container_of(at, typeof(*(entry)), member) : NULL)
-#define hash_for_each_possible_rcu(table, entry, member, key)                \
-	for ((void)(key), (entry) = pavo_shim_hlist_entry((table)[0].first,  \
-							  entry, member);    \
-	     (entry);                                                        \
-	     (entry) = pavo_shim_hlist_entry((entry)->member.next, entry,    \
-					     member))
+#define hash_for_each_possible_rcu(table, entry, member, key)                  \
+	for ((void)(key),                                                      \
+	     (entry) = pavo_shim_hlist_entry((table)[0].first, entry, member); \
+	     (entry); (entry) = pavo_shim_hlist_entry((entry)->member.next,    \
+						      entry, member))
 
 #endif /* PAVO_SHIM_HASHTABLE_H */
