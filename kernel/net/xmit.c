@@ -75,13 +75,13 @@ static struct dst_entry *take_xmit_route(struct pavo_xmit *x)
  * Decide which packets may have their ICRC deferred. A retransmitted packet gets it at once, in
  * case the path drops packets with a deferred one; on loopback there is no path.
  */
-static enum pavo_icrc_defer find_icrc_defer(struct pavo_xmit *x)
+static __always_inline enum pavo_icrc_defer find_icrc_defer(struct pavo_xmit *x)
 {
 	struct pavo_tx *tx = x->tx;
 
 	if (!READ_ONCE(pavo_deferred_icrc) || x->flow != tx->flow)
 		return PAVO_ICRC_DEFER_NONE;
-	if (x->retransmit) {
+	if (unlikely(x->retransmit)) {
 		if (likely(!x->flow->local) ||
 		    !pavo_flow_loops(find_xmit_route(x)))
 			return PAVO_ICRC_DEFER_NONE;
@@ -92,7 +92,7 @@ static enum pavo_icrc_defer find_icrc_defer(struct pavo_xmit *x)
 	return pavo_icrc_may_defer(x->flow, find_xmit_route(x), &tx->backoff);
 }
 
-static enum pavo_icrc_defer decide_icrc(struct pavo_xmit *x)
+static __always_inline enum pavo_icrc_defer decide_icrc(struct pavo_xmit *x)
 {
 	if (!x->decided)
 		x->defer = find_icrc_defer(x);
@@ -169,8 +169,8 @@ static enum pavo_status status_of_net(int err)
 /*
  * True if the packet may be coalesced: it is a short message, and not the only one to send.
  */
-static bool may_coalesce(struct pavo_xmit *x, const struct pavo_pkt *pkt,
-			 u32 len)
+static __always_inline bool may_coalesce(struct pavo_xmit *x,
+					 const struct pavo_pkt *pkt, u32 len)
 {
 	return len <= COPYBREAK && x->pages != PAVO_PAGES_CONSTANT &&
 	       (x->tx->coalesced.skb || x->messages > 1) &&
@@ -249,7 +249,8 @@ static enum pavo_status end_coalesced(struct pavo_xmit *x,
 {
 	struct pavo_coalesced *coalesced = &x->tx->coalesced;
 
-	skb_put_zero(x->skb, pkt->pad);
+	if (pkt->pad)
+		skb_put_zero(x->skb, pkt->pad);
 	coalesced->len[coalesced->count++] = x->skb->len - x->begin;
 	return PAVO_ST_OK;
 }

@@ -44,8 +44,9 @@ struct payload {
 	struct pavo_sgl_pos *pos;
 };
 
-static enum pavo_status gather_request(void *source, struct pavo_xmit *x,
-				       u32 len)
+/* Inline, so that struct payload is never made. */
+static __always_inline enum pavo_status
+gather_request(void *source, struct pavo_xmit *x, u32 len)
 {
 	const struct payload *payload = source;
 	struct pavo_sgl_pos pos = *payload->pos;
