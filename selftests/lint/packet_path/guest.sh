@@ -67,4 +67,3 @@ on_wire()
 	messages wire-64 b0 64 -m 4096 && messages wire-4K b0 4096 -m 4096
 }
 same_host && on_wire || exit 1
-end

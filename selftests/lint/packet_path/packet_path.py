@@ -48,7 +48,7 @@ def build_module(folder, tree):
         if path.suffix in (".c", ".h", ".S"):
             link = folder / path.relative_to(tree)
             link.parent.mkdir(parents=True, exist_ok=True)
-            if not link.is_symlink():
+            if not link.is_symlink() and not link.exists():
                 link.symlink_to(path)
     for path in folder.glob("**/*.[chS]"):
         if not path.exists():
