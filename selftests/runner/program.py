@@ -3,6 +3,7 @@
 # Owns: how one test program is started, read, judged and ended. Called by session.py and
 # the unit tests; writes the program's log, in which every result has its time.
 import dataclasses
+import errno
 import os
 import signal
 import subprocess
@@ -38,6 +39,8 @@ class Execution:
         self.on_result = on_result or (lambda _result: None)
         self.reader = tap.Reader(self._keep)
         self.process = None
+        self.killed = False
+        self.starting = threading.RLock()   # of both; kill() may come from another thread
         self.cpu = 0.0              # seconds, with those of all that it started and reaped
 
     def _keep(self, result):
@@ -51,10 +54,7 @@ class Execution:
             log.write(f"# {' '.join(self.program.command)}\n".encode())
             log.flush()
             try:
-                self.process = subprocess.Popen(
-                    self.program.command, cwd=self.program.cwd, env=self.env,
-                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                    stderr=log, start_new_session=True)
+                self._start(log)
             except OSError as problem:
                 log.write(f"# {problem}\n".encode())
                 self.reader.fail(f"{self.program.name}: does not start "
@@ -73,6 +73,16 @@ class Execution:
             log.write(f"# status {status}\n".encode())
         self._judge(status)
         return self.reader
+
+    def _start(self, log):
+        """Starts it; raises OSError, also if kill() came first."""
+        with self.starting:
+            if self.killed:
+                raise InterruptedError(errno.EINTR, "interrupted")
+            self.process = subprocess.Popen(
+                self.program.command, cwd=self.program.cwd, env=self.env,
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                stderr=log, start_new_session=True)
 
     def _wait(self):
         """Waits for its end. Return: its status."""
@@ -102,7 +112,9 @@ class Execution:
             self.reader.fail(f"{self.program.name}: status {status}")
 
     def kill(self):
-        """Ends the program and what it started."""
+        """Ends the program and what it started; it does not start after this."""
+        with self.starting:
+            self.killed = True
         if self.process and self.process.poll() is None:
             try:
                 os.killpg(self.process.pid, signal.SIGTERM)

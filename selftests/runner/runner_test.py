@@ -103,6 +103,19 @@ def one_that_does_not_start():
     assert (reader.count.failed, reader.count.passed) == (1, 0)
 
 
+def one_that_is_killed_first():
+    """A run may be interrupted while it starts a program: nothing is left of that."""
+    with tempfile.TemporaryDirectory() as folder:
+        began = pathlib.Path(folder, "began")
+        execution = Execution(
+            Program("stand-in", ["sh", "-c", f"echo >{began}"], cwd="/"), {},
+            pathlib.Path(folder, "log"))
+        execution.kill()
+        reader = execution.run()
+        assert not began.exists()
+    assert (reader.count.failed, reader.count.passed) == (1, 0), reader.failures
+
+
 def cpu_seconds_are_counted():
     """Of the program and of what it started and waited for; waiting costs none."""
     def cpu_of(script):
@@ -167,7 +180,8 @@ def the_log_has_the_times():
 TESTS = (what_is_reported_is_counted, what_was_planned_has_to_come,
          more_than_was_planned, a_status_that_nothing_explains, a_guest_that_failed,
          nothing_at_all, each_node_has_its_plan, by_status_alone, cpu_seconds_are_counted,
-         one_that_does_not_end, one_that_does_not_start, each_result_has_its_time,
+         one_that_does_not_end, one_that_does_not_start,
+         one_that_is_killed_first, each_result_has_its_time,
          a_boot_is_no_part_of_a_test, nodes_do_not_share_a_clock, the_log_has_the_times)
 
 sys.exit(tests.run("runner", TESTS))

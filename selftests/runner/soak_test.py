@@ -7,6 +7,7 @@
 import json
 import os
 import pathlib
+import select
 import shutil
 import signal
 import subprocess
@@ -84,6 +85,13 @@ def one_that_ends_without_a_word(tree):
     assert status == 1 and "selftests/run ended with status 9" in said, said
 
 
+def wait_for_word(fifo, process):
+    """Waits until something is written to a FIFO. A process that ended before writes nothing."""
+    with open(os.open(fifo, os.O_RDONLY | os.O_NONBLOCK), "rb") as end:
+        while not select.select([end], [], [], 0.1)[0] or not end.read():
+            assert process.poll() is None, process.stdout.read()
+
+
 def the_load_ends_with_it(tree):
     """As many busy processes as asked for, also when it is interrupted, and none after."""
     if not shutil.which("pgrep"):
@@ -96,8 +104,8 @@ def the_load_ends_with_it(tree):
     os.mkfifo(tree.path / "began")
     soak = subprocess.Popen([str(tree.path / "selftests/soak"), "wire", "--load", "1"],
                             env={**os.environ, "PAVO_CACHE": str(tree.cache)},
-                            stdout=subprocess.DEVNULL)
-    (tree.path / "began").read_text()
+                            stdout=subprocess.PIPE, text=True)
+    wait_for_word(tree.path / "began", soak)
 
     def children(pid):
         return subprocess.run(["pgrep", "-P", str(pid)], check=False, text=True,
