@@ -13,22 +13,6 @@
 #include "net_private.h"
 #include "stats.h"
 
-bool pavo_coalesced_allowed(u8 opcode)
-{
-	const struct pavo_op_info *info = pavo_op_info(opcode);
-	const u32 whole = PAVO_OPF_FIRST | PAVO_OPF_LAST;
-
-	switch (opcode & PAVO_SVC_MASK) {
-	case PAVO_SVC_RC:
-	case PAVO_SVC_XRC:
-		return info && (info->flags & whole) == whole &&
-		       (info->kind == PAVO_KIND_SEND ||
-			info->kind == PAVO_KIND_WRITE);
-	default:
-		return false;
-	}
-}
-
 /* ----------------------------------------------------------------- sending */
 
 int pavo_coalesced_begin(const struct pavo_stats *stats, struct pavo_flow *flow,
@@ -38,14 +22,6 @@ int pavo_coalesced_begin(const struct pavo_stats *stats, struct pavo_flow *flow,
 	coalesced->skb = pavo_tx_alloc(stats, flow, NULL,
 				       bytes + sizeof(coalesced->len));
 	return coalesced->skb ? 0 : -ENOMEM;
-}
-
-bool pavo_coalesced_fits(const struct pavo_coalesced *coalesced,
-			 unsigned int len)
-{
-	return coalesced->count < PAVO_COALESCED_PACKETS &&
-	       skb_tailroom(coalesced->skb) >=
-		       len + sizeof(coalesced->len) + sizeof(struct pavo_meta);
 }
 
 /* Append the lengths of all packets. Return: the longest of them. */

@@ -69,7 +69,16 @@ bool pavo_flow_loops(const struct dst_entry *dst);
 /* coalesced.c */
 
 /** pavo_coalesced_allowed - true if packets with @opcode may be coalesced: whole RC messages. */
-bool pavo_coalesced_allowed(u8 opcode);
+static inline bool pavo_coalesced_allowed(u8 opcode)
+{
+	const u32 whole = PAVO_OPF_FIRST | PAVO_OPF_LAST;
+	const u8 service = opcode & PAVO_SVC_MASK;
+	const struct pavo_op_info *info = pavo_op_info(opcode);
+
+	return (service == PAVO_SVC_RC || service == PAVO_SVC_XRC) && info &&
+	       (info->flags & whole) == whole &&
+	       (info->kind == PAVO_KIND_SEND || info->kind == PAVO_KIND_WRITE);
+}
 
 /**
  * pavo_coalesced_begin - start a coalesced packet.
@@ -85,8 +94,13 @@ int pavo_coalesced_begin(const struct pavo_stats *stats, struct pavo_flow *flow,
 			 struct pavo_coalesced *coalesced, unsigned int bytes);
 
 /** pavo_coalesced_fits - true if a packet of @len bytes can be added. */
-bool pavo_coalesced_fits(const struct pavo_coalesced *coalesced,
-			 unsigned int len);
+static inline bool pavo_coalesced_fits(const struct pavo_coalesced *coalesced,
+				       unsigned int len)
+{
+	return coalesced->count < PAVO_COALESCED_PACKETS &&
+	       skb_tailroom(coalesced->skb) >=
+		       len + sizeof(coalesced->len) + sizeof(struct pavo_meta);
+}
 
 /**
  * pavo_coalesced_send - send the packets with their ICRCs deferred; empties @coalesced.

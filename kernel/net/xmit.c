@@ -92,10 +92,18 @@ static __always_inline enum pavo_icrc_defer find_icrc_defer(struct pavo_xmit *x)
 	return pavo_icrc_may_defer(x->flow, find_xmit_route(x), &tx->backoff);
 }
 
+/* True if the packet may be added to others that wait: it needs no decision of its own. */
+static __always_inline bool may_join_coalesced(const struct pavo_xmit *x)
+{
+	return x->tx->coalesced.skb && x->flow == x->tx->flow &&
+	       likely(!x->retransmit);
+}
+
 static __always_inline enum pavo_icrc_defer decide_icrc(struct pavo_xmit *x)
 {
 	if (!x->decided)
-		x->defer = find_icrc_defer(x);
+		x->defer = may_join_coalesced(x) ? x->tx->defer :
+						   find_icrc_defer(x);
 	x->decided = true;
 	return x->defer;
 }
@@ -220,6 +228,7 @@ static enum pavo_status prepare_coalesced(struct pavo_xmit *x, u32 psn, u32 len)
 				 min_t(u32, more * len, PAVO_COALESCED_BYTES)))
 		return PAVO_ST_BUSY;
 	tx->coalesced.first = psn;
+	tx->defer = x->defer;
 	return PAVO_ST_OK;
 }
 

@@ -80,6 +80,7 @@ enum pavo_icrc_defer {
  * @backoff:    losses, and packets of the peer, which decide whether ICRCs are deferred
  * @mark:       position behind its packets that are looped back
  * @coalesced:  short packets that count as sent, while the side collects more
+ * @defer:      what was decided for these; it holds for those that are added
  * @refused:    the interface refused coalesced packets; @unsent is the PSN of the first one
  * @unsent:     see @refused
  * @retransmit: clone of a packet that was retransmitted. The two share data until the packet has
@@ -92,6 +93,7 @@ struct pavo_tx {
 	struct pavo_gso_backoff backoff;
 	struct pavo_loopback_mark mark;
 	struct pavo_coalesced coalesced;
+	enum pavo_icrc_defer defer;
 	bool refused;
 	u32 unsent;
 	struct sk_buff *retransmit;
