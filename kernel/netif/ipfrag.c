@@ -41,7 +41,7 @@ static u16 sum_header(const u8 *head, u32 length)
 	for (i = 0; i < length; i += 2)
 		sum += pavo_get_be16(head + i);
 	sum = (sum & 0xffff) + (sum >> 16);
-	return (u16)~(sum + (sum >> 16));
+	return (u16) ~(sum + (sum >> 16));
 }
 
 /*
@@ -238,9 +238,10 @@ bool pavo_ipfrag_next(struct pavo_ipfrag *split,
 	/* The offset of the next one counts units of 8 bytes. */
 	piece->len = more ? piece->len & ~7u : left;
 	piece->from = split->data + split->at;
-	(split->ipv6 ? finish_ip6 : finish_ip4)(
-		piece->head, piece->head_len, piece->len,
-		split->offset + split->at, more || split->more);
+	(split->ipv6 ? finish_ip6 : finish_ip4)(piece->head, piece->head_len,
+						piece->len,
+						split->offset + split->at,
+						more || split->more);
 	split->at += piece->len;
 	return true;
 }
