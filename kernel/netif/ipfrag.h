@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * ipfrag.h - splits an IP packet into fragments that fit a frame of a window
- * (sources.md#windows-ip). The IP layer of the receiver reassembles them. Pure.
+ * (sources.md#windows-fragmentation). The IP layer of the receiver reassembles them. Pure.
  *
  * IPv4 (RFC 791): fragments carry the options that have the copied bit, and the packet may itself
  * be a fragment. "Don't fragment" concerns routers on the path, not the interface that has the

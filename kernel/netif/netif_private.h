@@ -2,9 +2,9 @@
 /*
  * netif_private.h - an interface over a window, as the files of netif/ share it.
  *
- * Locks: RTNL for the list of interfaces and their life. @tx_lock, then that of the window or that
- * of @bulk; an rCxt's lock is taken before that of @bulk, so no function of the window is called
- * with it held.
+ * Locks: RTNL for the list of interfaces and their life. @tx_lock, then that of @bulk, then that of
+ * the window. The window calls with an rCxt's lock held, which is before that of @bulk; so nothing
+ * that locks an rCxt is called with either held.
  */
 #ifndef PAVO_NETIF_PRIVATE_H
 #define PAVO_NETIF_PRIVATE_H
@@ -117,7 +117,7 @@ struct pavo_bulk_buffer {
 
 /**
  * struct pavo_bulk - packets that are longer than a frame, by RDMA.
- * @lock:    all but @area and @mapping; BH, a leaf
+ * @lock:    all but @area and @mapping; BH
  * @area:    memory of all buffers
  * @mapping: of @area
  * @out:     packets to peers

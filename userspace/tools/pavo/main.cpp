@@ -117,7 +117,8 @@ void add_interface_commands(CLI::App &app, InterfaceCommands &options)
 
 int main(int argc, char **argv)
 {
-	CLI::App app("pavo - show pavo's RDMA adapters");
+	CLI::App app("pavo - show pavo's RDMA adapters, and make network "
+		     "interfaces over windows");
 	pavo::StatusOptions status;
 	pavo::TopOptions top;
 	InterfaceCommands interface;
