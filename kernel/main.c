@@ -225,7 +225,7 @@ static int attach_adapter(struct pavo_dev *dev, struct net_device *ndev,
 }
 
 /* Interfaces that can never carry an adapter. */
-static int check_netdev(const struct net_device *ndev, const char **why)
+static int check_netdev(struct net_device *ndev, const char **why)
 {
 	if (ndev->flags & IFF_LOOPBACK) {
 		*why = "the loopback interface cannot carry an adapter";
@@ -239,7 +239,8 @@ static int check_netdev(const struct net_device *ndev, const char **why)
 		*why = "a VLAN's addresses are GIDs of an adapter on the interface below";
 		return -EXDEV;
 	}
-	return 0;
+	*why = pavo_parts_refuse(ndev);
+	return *why ? -ELOOP : 0;
 }
 
 static int get_sockets(struct net *net, const char **why)

@@ -8,6 +8,7 @@
 
 #include <linux/types.h>
 
+struct net_device;
 struct pavo_dev;
 struct pavo_rx;
 struct seq_file;
@@ -37,6 +38,7 @@ struct pavo_debugfs_file {
  *           may come after that, and never meanwhile
  * @receive: receive a packet of kind PAVO_KIND_WINDOW; consumes its skb. Softirq, RCU read side.
  *           One part has it
+ * @refuse:  the reason why an interface cannot carry an adapter; NULL: none. RTNL or not
  * @files:   in debugfs
  */
 struct pavo_part {
@@ -46,6 +48,7 @@ struct pavo_part {
 	void (*stop)(struct pavo_dev *dev);
 	void (*remove)(struct pavo_dev *dev);
 	void (*receive)(struct pavo_rx *rx);
+	const char *(*refuse)(struct net_device *ndev);
 	const struct pavo_debugfs_file *files;
 };
 

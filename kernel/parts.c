@@ -10,12 +10,15 @@
 #include "demux.h"
 #include "direct/direct.h"
 #include "jobs/job.h"
+#include "netif/netif.h"
 #include "parts.h"
 #include "verbs/verbs.h"
 #include "window/window.h"
 
 const struct pavo_part *const pavo_parts[] = {
 #if IS_ENABLED(CONFIG_PAVO_WINDOWS)
+	/* Interfaces close windows when an adapter stops, so they come first. */
+	&pavo_netif_part,
 	&pavo_jobs_part,
 	&pavo_window_part,
 #endif
@@ -31,6 +34,7 @@ static const struct uapi_definition methods[] = {
 #if IS_ENABLED(CONFIG_PAVO_WINDOWS)
 	UAPI_DEF_CHAIN(pavo_job_defs),
 	UAPI_DEF_CHAIN(pavo_window_defs),
+	UAPI_DEF_CHAIN(pavo_netif_defs),
 #endif
 #if IS_ENABLED(CONFIG_PAVO_DIRECT)
 	UAPI_DEF_CHAIN(pavo_direct_defs),
@@ -116,6 +120,17 @@ void pavo_parts_remove(struct pavo_dev *dev)
 	for (part = pavo_parts; *part; part++)
 		if ((*part)->remove)
 			(*part)->remove(dev);
+}
+
+const char *pavo_parts_refuse(struct net_device *ndev)
+{
+	const struct pavo_part *const *part;
+	const char *why = NULL;
+
+	for (part = pavo_parts; !why && *part; part++)
+		if ((*part)->refuse)
+			why = (*part)->refuse(ndev);
+	return why;
 }
 
 void pavo_parts_setup(struct pavo_dev *dev)

@@ -22,6 +22,9 @@ void pavo_parts_stop(struct pavo_dev *dev);
 /** pavo_parts_remove - as member @remove of each. */
 void pavo_parts_remove(struct pavo_dev *dev);
 
+/** pavo_parts_refuse - the reason why @ndev cannot carry an adapter; NULL: none. */
+const char *pavo_parts_refuse(struct net_device *ndev);
+
 /** pavo_parts_setup - set methods and attributes of an adapter, before it is registered. */
 void pavo_parts_setup(struct pavo_dev *dev);
 

@@ -402,6 +402,79 @@ void pavo_job_unmap(struct pavo_mapping *mapping)
 	free_use(use);
 }
 
+/* -------------------------------------------------- memory of the kernel */
+
+/**
+ * struct kernel_use - memory of the kernel that is mapped for a job.
+ * @mapping: the part that callers see
+ * @job:     with a reference
+ * @npages:  its pages
+ * @run:     its TCEs
+ */
+struct kernel_use {
+	struct pavo_kernel_mapping mapping;
+	struct pavo_job *job;
+	unsigned long npages;
+	struct pavo_tce_run run;
+};
+
+static int map_area(struct kernel_use *use, void *area)
+{
+	struct pavo_job *job = use->job;
+	struct page **pages;
+	unsigned long i;
+	int err;
+
+	pages = kvcalloc(use->npages, sizeof(*pages), GFP_KERNEL);
+	if (!pages)
+		return -ENOMEM;
+	for (i = 0; i < use->npages; i++)
+		pages[i] = vmalloc_to_page(area + i * PAGE_SIZE);
+	mutex_lock(&job->mutex);
+	err = is_within_limit(job, use->npages) ?
+		      pavo_tce_map(job->slot, pages, use->npages, &use->run) :
+		      -EDQUOT;
+	if (!err)
+		job->pages += use->npages;
+	mutex_unlock(&job->mutex);
+	kvfree(pages);
+	return err;
+}
+
+struct pavo_kernel_mapping *
+pavo_job_map_kernel(struct pavo_job *job, void *area, unsigned long npages)
+{
+	struct kernel_use *use = kzalloc(sizeof(*use), GFP_KERNEL_ACCOUNT);
+	int err;
+
+	if (!use)
+		return ERR_PTR(-ENOMEM);
+	use->job = job;
+	use->npages = npages;
+	err = map_area(use, area);
+	if (err) {
+		kfree(use);
+		return ERR_PTR(err);
+	}
+	pavo_job_use(job);
+	use->mapping.pvo = use->run.pvo;
+	return &use->mapping;
+}
+
+void pavo_job_unmap_kernel(struct pavo_kernel_mapping *mapping)
+{
+	struct kernel_use *use =
+		container_of(mapping, struct kernel_use, mapping);
+	struct pavo_job *job = use->job;
+
+	mutex_lock(&job->mutex);
+	pavo_tce_unmap(&use->run);
+	job->pages -= use->npages;
+	mutex_unlock(&job->mutex);
+	kfree(use);
+	pavo_job_unuse(job);
+}
+
 enum pavo_pvo_result pavo_job_check(const struct pavo_job *job, u64 pvo,
 				    u64 length)
 {

@@ -102,6 +102,29 @@ struct pavo_mapping *pavo_job_map(struct pavo_job *job, u64 start, u64 length);
  */
 void pavo_job_unmap(struct pavo_mapping *mapping);
 
+/**
+ * struct pavo_kernel_mapping - memory of the kernel that is mapped for a job.
+ * @pvo: PVO of its first byte; constant
+ */
+struct pavo_kernel_mapping {
+	u64 pvo;
+};
+
+/**
+ * pavo_job_map_kernel - map memory of the kernel for @job, until pavo_job_unmap_kernel(). It counts
+ * in the job's limit, and processes of the job can reach it by PVOs.
+ * @job:    the job
+ * @area:   from vmalloc(), page aligned; stays until it is unmapped
+ * @npages: its pages
+ *
+ * Return: the mapping; -EDQUOT: more than the job's limit; -ENOMEM; and those of pavo_tce_map().
+ * Context: process.
+ */
+struct pavo_kernel_mapping *
+pavo_job_map_kernel(struct pavo_job *job, void *area, unsigned long npages);
+/** pavo_job_unmap_kernel - no packet touches the memory when this returns. Sleeps. */
+void pavo_job_unmap_kernel(struct pavo_kernel_mapping *mapping);
+
 /** pavo_job_check - pavo_pvo_check() for a window of @job. */
 enum pavo_pvo_result pavo_job_check(const struct pavo_job *job, u64 pvo,
 				    u64 length);

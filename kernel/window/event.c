@@ -65,6 +65,8 @@ void pavo_window_notify_end(struct pavo_fifo_window *window)
 	struct pavo_events *events = &window->events;
 	unsigned int number;
 
+	if (window->calls)
+		window->calls->ended(window->owner);
 	if (window->recv.event)
 		pavo_eventfd_signal(window->recv.event);
 	if (window->send.event)

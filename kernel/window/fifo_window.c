@@ -33,9 +33,7 @@ static u32 clamp_threshold(u32 n)
 
 static void set_threshold(struct pavo_fifo *fifo, u32 n)
 {
-	atomic_set(&fifo->threshold, clamp_threshold(n));
-	/* Pairs with the barriers of pavo_fifo_notify() and pavo_window_arrived(). */
-	smp_mb();
+	pavo_fifo_threshold(fifo, clamp_threshold(n));
 }
 
 /* Set the receive threshold, early or not; the other kind is off then. Lock held. */
@@ -275,7 +273,27 @@ void pavo_window_free(struct pavo_fifo_window *window)
 	kfree(window);
 }
 
-static int publish_window(struct pavo_fifo_window *window)
+/* Reserve @id for the window; 0: any. Errors as of pavo_window_publish(). */
+static int number_window(struct pavo_fifo_window *window, u32 id)
+{
+	struct pavo_windows *all = window->dev->windows;
+	int err;
+
+	if (id >= all->most)
+		return -EINVAL;
+	if (id) {
+		window->id = id;
+		return xa_insert(&all->table, id, NULL, GFP_KERNEL);
+	}
+	err = xa_alloc_cyclic(&all->table, &window->id, NULL,
+			      XA_LIMIT(1, all->most - 1), &all->next,
+			      GFP_KERNEL);
+	if (err == -EBUSY)
+		return -ENOSPC;
+	return min(err, 0);
+}
+
+int pavo_window_publish(struct pavo_fifo_window *window, u32 id)
 {
 	struct pavo_windows *all = window->dev->windows;
 	kuid_t account = pavo_job_user(window->job);
@@ -285,29 +303,22 @@ static int publish_window(struct pavo_fifo_window *window)
 			      pavo_share_of(all->most - 1, -1));
 	if (err)
 		return err;
-	err = xa_alloc_cyclic(&all->table, &window->id, NULL,
-			      XA_LIMIT(1, all->most - 1), &all->next,
-			      GFP_KERNEL);
-	if (err < 0) {
+	err = number_window(window, id);
+	if (err) {
 		pavo_share_give(&all->shares, account);
-		return err == -EBUSY ? -ENOSPC : err;
+		return err;
 	}
+	pavo_job_use(window->job);
 	xa_store(&all->table, window->id, window, GFP_KERNEL);
 	return 0;
 }
 
-struct pavo_fifo_window *pavo_window_open(struct pavo_dev *dev,
-					  struct ib_ucontext *uctx,
+struct pavo_fifo_window *pavo_window_init(struct pavo_dev *dev,
 					  struct pavo_job *job,
-					  const struct pavo_window_args *args,
-					  struct pavo_window_resp *resp)
+					  const struct pavo_window_args *args)
 {
 	struct pavo_fifo_window *window;
-	struct pavo_command_page *page;
-	int err;
 
-	if (!are_window_args_valid(args))
-		return ERR_PTR(-EINVAL);
 	/* Closing does not wait for memory to be freed, so opening does if it is too much. */
 	if (atomic_long_read(&dev->windows->closing) > MOST_CLOSING)
 		pavo_deferred_free_flush();
@@ -324,23 +335,42 @@ struct pavo_fifo_window *pavo_window_open(struct pavo_dev *dev,
 					       PAVO_FRAME_PAYLOAD);
 	window->rdma_payload =
 		find_max_payload(dev, PAVO_OP_WINDOW_DATA, MOST_RDMA_PAYLOAD);
+	/* A packet must hold a piece whose length is a multiple of PAVO_PIECE_ALIGN. */
+	if (window->rdma_payload < 2 * PAVO_PIECE_ALIGN) {
+		kfree(window);
+		return ERR_PTR(-EMSGSIZE);
+	}
 	INIT_LIST_HEAD(&window->rcxts);
 	INIT_LIST_HEAD(&window->owned);
 	spin_lock_init(&window->lock);
 	pavo_events_init(&window->events);
 	mutex_init(&window->mutex);
-	/* A packet must hold a piece whose length is a multiple of PAVO_PIECE_ALIGN. */
-	err = window->rdma_payload < 2 * PAVO_PIECE_ALIGN ? -EMSGSIZE : 0;
+	return window;
+}
+
+struct pavo_fifo_window *pavo_window_open(struct pavo_dev *dev,
+					  struct ib_ucontext *uctx,
+					  struct pavo_job *job,
+					  const struct pavo_window_args *args,
+					  struct pavo_window_resp *resp)
+{
+	struct pavo_fifo_window *window;
+	struct pavo_command_page *page;
+	int err;
+
+	if (!are_window_args_valid(args))
+		return ERR_PTR(-EINVAL);
+	window = pavo_window_init(dev, job, args);
+	if (IS_ERR(window))
+		return window;
+	err = open_memory(window, uctx, args, resp);
 	if (!err)
-		err = open_memory(window, uctx, args, resp);
-	if (!err)
-		err = publish_window(window);
+		err = pavo_window_publish(window, 0);
 	if (err) {
 		pavo_window_detach(window);
 		pavo_window_free(window);
 		return ERR_PTR(err);
 	}
-	pavo_job_use(job);
 	page = window->commands->addr;
 	pavo_worker_add(&to_pavo_uctx(uctx)->worker, &window->page,
 			&page->flags, poll_windows);
@@ -370,6 +400,8 @@ static u32 get_lmt_state(const struct pavo_fifo_window *window)
 /* The offset with which a process maps the FIFO. */
 static u64 get_fifo_offset(const struct pavo_fifo *fifo)
 {
+	if (!fifo->area)
+		return 0;
 	return rdma_user_mmap_get_offset(&fifo->area->entry);
 }
 
@@ -388,7 +420,7 @@ void pavo_window_lmt(struct pavo_fifo_window *window, struct pavo_lmt *lmt)
 		.state = get_lmt_state(window),
 		.window = window->id,
 		.job = pavo_job_id(window->job),
-		.recv_frames = recv->mask + 1,
+		.recv_frames = recv->area ? recv->mask + 1 : 0,
 		.recv_count = recv->count,
 		.recv_free = recv->avail,
 		.recv_threshold = atomic_read(&recv->threshold),

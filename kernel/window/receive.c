@@ -75,18 +75,21 @@ static void write_frame(void *frame, const struct pavo_put *put)
 
 int pavo_window_put(struct pavo_fifo_window *window, const struct pavo_put *put)
 {
+	u32 slot = 0;
 	int err;
-	u32 slot;
 
-	err = take_fifo_slot(window, &slot);
+	err = window->calls ? window->calls->receive(window->owner, put) :
+			      take_fifo_slot(window, &slot);
 	if (err) {
 		pavo_count(window->dev, rx_drop_fifo_full);
 		return err;
 	}
-	write_frame(pavo_frame(&window->recv, slot), put);
 	if (put->type == PAVO_FRAME_MESSAGE)
 		pavo_count(window->dev, rx_frames);
-	pavo_window_arrived(window);
+	if (!window->calls) {
+		write_frame(pavo_frame(&window->recv, slot), put);
+		pavo_window_arrived(window);
+	}
 	return 0;
 }
 

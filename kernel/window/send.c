@@ -28,8 +28,9 @@ MODULE_PARM_DESC(window_quantum,
 
 /* Bound for window_quantum: a quantum is sent with bottom halves off. */
 #define MOST_QUANTUM 1024
-/* Quanta that a worker sends before the work manager takes over. */
+/* Quanta that a worker sends before the work manager takes over, with bottom halves on or off. */
 #define MOST_QUANTA 64
+#define FEW_QUANTA 4
 
 u32 pavo_window_quantum(void)
 {
@@ -255,22 +256,15 @@ static bool has_unserved_window(struct pavo_windows *all)
 	return left;
 }
 
-/* @timeout: jiffies until the work manager runs, if all workers are busy */
-static void transmit_windows(struct pavo_dev *dev, unsigned long timeout)
+/*
+ * Let the work manager send what is left after @result. @timeout: jiffies until it runs, if all
+ * workers are busy.
+ */
+static void leave_rest(struct pavo_dev *dev, enum round_result result,
+		       unsigned long timeout)
 {
 	struct pavo_windows *all = dev->windows;
-	unsigned int quanta = MOST_QUANTA;
-	enum round_result result;
 
-	/* Pairs with the barrier below: a worker sees the active bit, or has left its window. */
-	smp_mb();
-	do {
-		result = send_window_round(all);
-		/* A quantum may be up to 2048 packets. */
-		cond_resched();
-	} while (result == ROUND_SENT && --quanta);
-	if (!quanta)
-		pavo_budget_used_up(PAVO_LOOP_WINDOWS, MOST_QUANTA, 0);
 	if (result == ROUND_NO_WORKER) {
 		pavo_count(dev, window_no_worker);
 		queue_delayed_work(dev->wq, &all->manager, timeout);
@@ -281,6 +275,38 @@ static void transmit_windows(struct pavo_dev *dev, unsigned long timeout)
 	if (has_unserved_window(all))
 		queue_delayed_work(dev->wq, &all->manager,
 				   result == ROUND_NO_BUFFERS);
+}
+
+/* @timeout: as of leave_rest() */
+static void transmit_windows(struct pavo_dev *dev, unsigned long timeout)
+{
+	struct pavo_windows *all = dev->windows;
+	unsigned int quanta = MOST_QUANTA;
+	enum round_result result;
+
+	/* Pairs with the barrier of leave_rest(): a worker sees the active bit, or left its window. */
+	smp_mb();
+	do {
+		result = send_window_round(all);
+		/* A quantum may be up to 2048 packets. */
+		cond_resched();
+	} while (result == ROUND_SENT && --quanta);
+	if (!quanta)
+		pavo_budget_used_up(PAVO_LOOP_WINDOWS, MOST_QUANTA, 0);
+	leave_rest(dev, result, timeout);
+}
+
+void pavo_window_transmit_few(struct pavo_dev *dev)
+{
+	unsigned int quanta = FEW_QUANTA;
+	enum round_result result;
+
+	/* As in transmit_windows(). */
+	smp_mb();
+	do {
+		result = send_window_round(dev->windows);
+	} while (result == ROUND_SENT && --quanta);
+	leave_rest(dev, result, 0);
 }
 
 void pavo_window_transmit(struct pavo_dev *dev)

@@ -16,6 +16,7 @@
 #include "net/net.h"
 #include "rings/mmap.h"
 #include "rings/worker.h"
+#include "window/kernel_window.h"
 #include "window/rcxt.h"
 #include "window/window.h"
 
@@ -56,7 +57,7 @@ struct pavo_windows {
 
 /**
  * struct pavo_fifo - a ring of frames, shared with the process.
- * @area:      its memory
+ * @area:      its memory; NULL: kernel code receives by calls
  * @mask:      number of frames less 1; that number is a power of two
  * @count:     frames that the adapter has taken; under the window's lock
  * @avail:     frames that it may take: free FIFO slots, or frames ready to be sent; likewise
@@ -121,7 +122,9 @@ struct pavo_events {
  * @written:   frames of @recv that are visible to the process; less than its count while CPUs
  *             are writing some
  * @events:    handlers
- * @commands:  command page
+ * @calls:     of the kernel code that has the window; NULL: a process has it
+ * @owner:     for @calls
+ * @commands:  command page; NULL: kernel code has the window
  * @page:      that page, for the doorbell worker of the process
  * @sending:   bit 0: a worker has the window
  * @quantum_left: frames or packets left of that worker's quantum, with the current one; 0: no
@@ -159,6 +162,8 @@ struct pavo_fifo_window {
 	u32 early;
 	atomic_t written;
 	struct pavo_events events;
+	const struct pavo_window_calls *calls;
+	void *owner;
 	struct pavo_mmap *commands;
 	struct pavo_worker_page page;
 	unsigned long sending;
@@ -179,16 +184,31 @@ static inline void *pavo_frame(const struct pavo_fifo *fifo, u32 number)
 	return fifo->area->addr + (number & fifo->mask) * PAVO_FRAME_SIZE;
 }
 
-/** pavo_fifo_notify - one more frame was sent; raise the event if it is due. */
+/** pavo_fifo_notify - one more frame of send FIFO @fifo was sent; raise the event if it is due. */
 static inline void pavo_fifo_notify(struct pavo_fifo *fifo)
 {
-	if (!fifo->event)
+	const struct pavo_fifo_window *window =
+		container_of(fifo, struct pavo_fifo_window, send);
+
+	if (!fifo->event && !window->calls)
 		return;
-	/* Pairs with set_threshold(): a process that sets, then polls, misses no frame. */
+	/* Pairs with pavo_fifo_threshold(): who sets, then polls, misses no frame. */
 	smp_mb();
 	/* 0: the event is due now; less: no event is wanted */
-	if (!atomic_dec_if_positive(&fifo->threshold))
+	if (atomic_dec_if_positive(&fifo->threshold))
+		return;
+	if (window->calls)
+		window->calls->sent(window->owner);
+	else
 		pavo_eventfd_signal(fifo->event);
+}
+
+/** pavo_fifo_threshold - set the event for the @n-th frame from now; 0: none. Window locked. */
+static inline void pavo_fifo_threshold(struct pavo_fifo *fifo, u32 n)
+{
+	atomic_set(&fifo->threshold, n);
+	/* Pairs with the barriers of pavo_fifo_notify() and pavo_window_arrived(). */
+	smp_mb();
 }
 
 /** pavo_window_event - raise recv_event and one handler. Any context but hard IRQs. */
@@ -207,7 +227,7 @@ static inline void pavo_window_arrived(struct pavo_fifo_window *window)
 	/* Pairs with pavo_event_early(): a frame that is counted is visible. */
 	smp_mb__before_atomic();
 	atomic_inc(&window->written);
-	/* Pairs with set_threshold(): a process that sets, then polls, misses no frame. */
+	/* Pairs with pavo_fifo_threshold(): a process that sets, then polls, misses no frame. */
 	smp_mb__after_atomic();
 	if (!atomic_dec_if_positive(&window->recv.threshold))
 		pavo_window_event(window);
@@ -261,6 +281,8 @@ void pavo_window_commands(struct pavo_fifo_window *window);
 
 /** pavo_window_transmit - send for any window with something to send. BH enabled. */
 void pavo_window_transmit(struct pavo_dev *dev);
+/** pavo_window_transmit_few - the same, a few quanta; the work manager sends the rest. BH disabled. */
+void pavo_window_transmit_few(struct pavo_dev *dev);
 void pavo_window_manager(struct work_struct *work);
 
 /**
@@ -288,28 +310,29 @@ int pavo_window_nodes_init(struct pavo_fifo_window *window, u32 nodes);
 /** pavo_window_nodes_destroy - free all routes, when no packet can use one. Sleeps. */
 void pavo_window_nodes_destroy(struct pavo_fifo_window *window);
 
+/**
+ * pavo_window_init - allocate a window, without FIFOs.
+ * @dev:  the adapter
+ * @job:  its job
+ * @args: where it is; the sizes of FIFOs are not used
+ *
+ * Return: the window; -ENOMEM; -EMSGSIZE: the interface's MTU is too small.
+ */
+struct pavo_fifo_window *pavo_window_init(struct pavo_dev *dev,
+					  struct pavo_job *job,
+					  const struct pavo_window_args *args);
+/**
+ * pavo_window_publish - give a complete window an id, by which packets find it.
+ * @window: the window; uses its job from now on
+ * @id:     the id; 0: any
+ *
+ * Return: 0; -EBUSY: another window has @id; -EINVAL: no window can have it; -ENOSPC; -EDQUOT;
+ * -ENOMEM.
+ */
+int pavo_window_publish(struct pavo_fifo_window *window, u32 id);
+
 /** pavo_window_wake - let the work manager send. Any context. */
 void pavo_window_wake(struct pavo_windows *all);
-
-/**
- * struct pavo_put - a frame to be put into the receive FIFO.
- * @type:     as in its header
- * @kind:     likewise
- * @node:     likewise
- * @window:   likewise
- * @head:     first bytes of its payload
- * @head_len: number of these, no more than fit the first line
- * @rx:       the packet whose payload follows @head; NULL: none
- */
-struct pavo_put {
-	enum pavo_frame_type type;
-	u8 kind;
-	u16 node;
-	u32 window;
-	const void *head;
-	u32 head_len;
-	const struct pavo_rx *rx;
-};
 
 /**
  * pavo_window_put - put a frame into the receive FIFO.

@@ -9,6 +9,7 @@ here=$(dirname "$(readlink -f "$0")")
 . "$here/../verbs/lib.sh"
 program=$1
 shift
+export PAVO_TOOL=${program%/*}/../../userspace/tools/pavo/pavo
 export PAVO_DEV=wa0 PAVO_PEER=wb0 PAVO_WIRE_SCRIPT=$here/second-wire
 echo 0 >/sys/kernel/tracing/tracing_on
 veth_pair va vb 1500 || exit 1

@@ -28,6 +28,7 @@ enum pavo_uverbs_object {
 	PAVO_OBJECT_WINDOW_MORE, /* no object; more methods of windows */
 	PAVO_OBJECT_DOORBELLS, /* no object; methods of the context */
 	PAVO_OBJECT_DIRECT, /* pavo-abi-direct.h */
+	PAVO_OBJECT_INTERFACE, /* no object; network interfaces over windows */
 };
 
 enum pavo_job_method {
@@ -216,6 +217,104 @@ enum pavo_doorbells_attr {
 	 */
 	PAVO_ATTR_DOORBELLS_IDLE = PAVO_UVERBS_FIRST,
 	PAVO_ATTR_DOORBELLS_BELL, /* in: __u64, the doorbell */
+};
+
+/* ------------------------------------------------------------- interfaces */
+
+/*
+ * A network interface over a window of a job (sources.md#windows-fragmentation). It is made by a call of a
+ * process and stays when the process has ended, so it is no object of the uverbs file: methods name
+ * it by ifindex. It is in the network namespace of the adapter's interface, and ends with the
+ * adapter, with that namespace, or by the method or `ip link delete`. All methods need
+ * CAP_NET_ADMIN there (EPERM).
+ *
+ * Its hardware address is 02, two bytes of the node, and three of the window. It sends to the nodes
+ * that it knows, and receives from these.
+ */
+#define PAVO_INTERFACE_NAME 16u /* IFNAMSIZ */
+/* Nodes of an interface, and those of one call. */
+#define PAVO_INTERFACE_NODES 1024u
+
+enum pavo_interface_method {
+	PAVO_METHOD_INTERFACE_ADD = PAVO_UVERBS_FIRST,
+	PAVO_METHOD_INTERFACE_DELETE,
+	PAVO_METHOD_INTERFACE_NODE,
+	PAVO_METHOD_INTERFACE_QUERY,
+};
+
+enum pavo_interface_attr {
+	PAVO_ATTR_INTERFACE_ARGS = PAVO_UVERBS_FIRST, /* in: struct pavo_interface_args */
+	PAVO_ATTR_INTERFACE_NODES, /* in: struct pavo_interface_node each; may be left out */
+	PAVO_ATTR_INTERFACE_INFO, /* out: struct pavo_interface_info */
+	/* in: __u32, ifindex. QUERY: the first interface of the adapter from there on */
+	PAVO_ATTR_INTERFACE_INDEX,
+	PAVO_ATTR_INTERFACE_NODE, /* in: struct pavo_interface_node */
+};
+
+/**
+ * struct pavo_interface_args - an interface to be made.
+ * @key:        of the job
+ * @job:        JOBID. The caller's user joins it; if this machine does not have it, the call
+ *              reserves it. Processes of the job can reach the interface's buffers by RDMA
+ * @window:     id that its window gets; 0: any. Peers have to know it
+ * @nodes:      number of the job's nodes, 1 to PAVO_INTERFACE_NODES
+ * @node:       id of this machine in the job
+ * @sgid_index: the adapter's address that it uses
+ * @name:       of the interface; empty: pavo%d
+ *
+ * Errors: EINVAL; EEXIST: there is an interface of that name; EBUSY: another window has the id;
+ * ENODEV: the adapter's interface is gone; those of joining or reserving a job, of a mapping, and
+ * of opening a window.
+ */
+struct pavo_interface_args {
+	__aligned_u64 key;
+	__u32 job;
+	__u32 window;
+	__u32 nodes;
+	__u16 node;
+	__u16 sgid_index;
+	char name[PAVO_INTERFACE_NAME];
+};
+
+/**
+ * struct pavo_interface_node - a node that an interface is to know.
+ * @gid:      its address
+ * @window:   window of its interface; 0: forget the node
+ * @node:     its id
+ * @reserved: 0
+ *
+ * Errors: EINVAL: unknown id or address, or this node's id; ENOENT: there is no such interface;
+ * ENOMEM.
+ */
+struct pavo_interface_node {
+	__u8 gid[16];
+	__u32 window;
+	__u16 node;
+	__u16 reserved;
+};
+
+/**
+ * struct pavo_interface_info - an interface.
+ * @ifindex: in the adapter's network namespace
+ * @job:     JOBID
+ * @window:  id of its window
+ * @nodes:   number of the job's nodes
+ * @known:   nodes that it knows
+ * @frame:   longest packet that goes by one frame, with its Ethernet header
+ * @node:    id of this machine
+ * @reserved: 0
+ * @name:    of the interface
+ */
+struct pavo_interface_info {
+	__u32 ifindex;
+	__u32 job;
+	__u32 window;
+	__u32 nodes;
+	__u32 known;
+	__u32 frame;
+	__u16 node;
+	__u16 reserved[3];
+	char name[PAVO_INTERFACE_NAME];
 };
 
 #endif /* PAVO_ABI_OBJECTS_H */

@@ -43,6 +43,9 @@ enum pavo_message_kind {
 	/* of libraries to each other; 64 and above: of no library here */
 	PAVO_MESSAGE_RDMA = 1,
 	PAVO_MESSAGE_STRIPED = 2,
+	/* of network interfaces over windows (PAVO_OBJECT_INTERFACE) to each other */
+	PAVO_MESSAGE_NETIF = 7,
+	PAVO_MESSAGE_NETIF_OFFER = 8,
 };
 
 /* pavo_frame_hdr.state */

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,27 @@ struct TopOptions {
 	double interval = 1.0; /* seconds */
 	unsigned int count = 0; /* rounds; 0: until interrupted */
 };
+
+struct InterfaceOptions {
+	std::string device;
+	std::string name; /* empty: the kernel chooses */
+	uint32_t job = 0;
+	std::string key; /* empty: in @key_file */
+	std::string key_file;
+	uint16_t node = 0;
+	uint32_t nodes = 0; /* 0: as the numbers need */
+	uint32_t window = 0; /* 0: any */
+	int gid_index = -1; /* -1: the first of the nodes' IP version */
+	std::vector<std::string> peers;
+};
+
+/** Makes a network interface over a window, and prints it. */
+void add_interface(const InterfaceOptions &options);
+void delete_interface(const std::string &name);
+/** Changes what it knows of its peers; each as --peer has it. */
+void set_interface_nodes(const std::string &name,
+			 const std::vector<std::string> &nodes);
+void show_interfaces(const std::vector<std::string> &adapters, bool json);
 
 /** Shows the adapters' state at this moment. */
 void status(const StatusOptions &options);

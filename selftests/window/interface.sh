@@ -1,0 +1,187 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# All nodes of a cluster run this: a network interface over a window of each, and IP over it.
+# Node 1 prints TAP. Called by run-interface.sh.
+# usage: interface.sh FOLDER-OF-TOOLS
+set -u
+here=$(dirname "$(readlink -f "$0")")
+# shellcheck source=selftests/verbs/lib.sh
+. "$here/../verbs/lib.sh"
+pavo=$1/pavo/pavo
+clients=$((NODES - 1))
+
+# make_interface: pv0 over rdma0, with all nodes of the cluster.
+make_interface()
+{
+	local node peers=()
+	for ((node = 1; node <= NODES; node++)); do
+		((node == NODE)) || peers+=(--peer "$node=192.168.77.$node")
+	done
+	"$pavo" interface add rdma0 --name pv0 --job 77 --key 0x5ec2e7 --node "$NODE" \
+		--window 700 "${peers[@]}" >/dev/null &&
+		ip addr add "10.77.0.$NODE/24" brd 10.77.0.255 dev pv0 &&
+		ip addr add "fd77::$NODE/64" dev pv0 nodad && ip link set pv0 up
+}
+
+# counter NAME: of `ethtool -S pv0`.
+counter()
+{
+	ethtool -S pv0 | awk -v name="$1:" '$1 == name { print $2 }'
+}
+
+# traffic NAME SERVER MODE ADDRESS: one node serves, the others come to it.
+traffic()
+{
+	pair_step "$1" "$2" "listening 7490" \
+		"python3 $here/interface.py $3 serve 7490 $clients $4" \
+		"python3 $here/interface.py $3 client 7490 192.168.77.$2 $4"
+}
+
+# on_all NAME COMMAND: all nodes run it, and it ends well on each.
+on_all()
+{
+	pair_step "$1" 1 true "bash -c '$2'" "bash -c '$2'"
+}
+
+# used COUNTER...: each of them has counted.
+used()
+{
+	local name
+	for name in "$@"; do
+		(($(counter "$name") > 0)) || {
+			echo "$name is 0"
+			ethtool -S pv0
+			return 1
+		}
+	done
+}
+
+# refused_on_itself: no adapter on pv0, nor on what is above it.
+refused_on_itself()
+{
+	refused rdma link add bad0 type pavo netdev pv0 || return 1
+	grep -q "errno 40" /sys/class/pavo/refusal || return 1
+	ip link add mv1 link pv0 type macvlan mode private || return 1
+	refused rdma link add bad0 type pavo netdev mv1 || return 1
+	ip link delete mv1
+}
+
+# looks_right: what tools say of it.
+looks_right()
+{
+	local address
+	address=$(</sys/class/net/pv0/address)
+	[ "$address" = "$(printf '02:00:%02x:00:02:bc' "$NODE")" ] || return 1
+	ethtool -i pv0 | grep -q '^driver: pavo$' || return 1
+	ip -d link show pv0 | grep -q pavo_window || return 1
+	"$pavo" interface show --json | grep -q '"known": '$clients || return 1
+	refused ip link add pv9 type pavo_window
+}
+
+# down_and_up: it forgets nothing that it needs.
+down_and_up()
+{
+	local round
+	for round in 1 2 3; do
+		ip link set pv0 down && ip link set pv0 up || return 1
+	done
+	ip addr add "fd77::$NODE/64" dev pv0 nodad 2>/dev/null
+	return 0
+}
+
+recover()
+{
+	echo 1 >/sys/class/infiniband/rdma0/recover
+}
+
+# fragments_are_valid FILE: what tshark says of the packets that came to pv0.
+fragments_are_valid()
+{
+	local wrong
+	wrong=$(tshark -r "$1" -o ip.check_checksum:TRUE -o udp.check_checksum:TRUE \
+		-Y 'ip.checksum.status == 0 || udp.checksum.status == 0 || _ws.malformed ||
+			ip.fragment.error || ip.fragment.overlap' 2>/dev/null)
+	[ -z "$wrong" ] || { echo "$wrong" | head; return 1; }
+	(($(tshark -r "$1" -Y 'udp.length == 60009' 2>/dev/null | wc -l) >= 5))
+}
+
+# record: the nodes that receive record, until stop_record.
+record()
+{
+	tcpdump -Z root -U -i pv0 -w "$PAVO_OUT/pv0.pcap" udp >/dev/null 2>&1 &
+	tcpdump_pid=$!
+	wait_for test -s "$PAVO_OUT/pv0.pcap"
+}
+
+# unload: the module goes while all nodes send to each other.
+unload()
+{
+	local node pid pids=()
+	for ((node = 1; node <= NODES; node++)); do
+		((node == NODE)) && continue
+		python3 -c "
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
+try:
+    while True:
+        for to in ('10.77.0.$node', '10.77.0.255'):
+            for n in (10, 5000, 60000):
+                s.sendto(bytes(n), (to, 9))
+except OSError:
+    pass" &
+		pids+=($!)
+	done
+	until_true 20 used tx_rdma tx_fragments || return 1
+	ip link set pv0 down && ip link set pv0 up || return 1
+	rmmod pavo || return 1
+	for pid in "${pids[@]}"; do
+		kill "$pid" 2>/dev/null
+		wait "$pid" 2>/dev/null
+	done
+	[ ! -e /sys/class/net/pv0 ]
+}
+export -f make_interface counter used refused refused_on_itself looks_right down_and_up recover \
+	fragments_are_valid unload
+export pavo NODE NODES clients
+
+load_driver pavo || exit 1
+need_part windows
+rdma link add rdma0 type pavo netdev eth0 || exit 1
+wait_for active rdma0
+wait_for gid_index rdma0 v4
+make_interface || exit 1
+[ "$NODE" = 1 ] && echo "TAP version 13"
+pavo-barrier ready 300 || exit 1
+
+on_all "an interface looks right" looks_right
+on_all "no adapter on an interface over a window" refused_on_itself
+traffic "echo requests, IPv4" 1 ping 10.77.0.1
+traffic "echo requests, IPv6" 2 ping fd77::2
+traffic "a TCP stream both ways" 1 tcp 10.77.0.1
+traffic "a TCP stream both ways, IPv6" 2 tcp fd77::2
+traffic "datagrams of all lengths" 3 udp 10.77.0.3
+record
+traffic "60 kB to the broadcast address" 1 many 10.77.0.255
+traffic "60 kB to a multicast group" 2 many 239.77.0.1
+traffic "60 kB to a multicast group, IPv6" 3 many ff05::77
+kill "$tcpdump_pid"
+wait "$tcpdump_pid"
+on_all "fragments are valid" "fragments_are_valid $PAVO_OUT/pv0.pcap"
+on_all "packets went by frames, fragments and RDMA" "used tx_rdma rx_rdma tx_split tx_fragments"
+on_all "down and up" down_and_up
+traffic "a TCP stream after that" 2 tcp 10.77.0.2
+on_all "a recovery" recover
+traffic "datagrams after a recovery" 1 udp 10.77.0.1
+traffic "a TCP stream after a recovery" 1 tcp 10.77.0.1
+tc qdisc add dev eth0 root netem limit 10000 delay 1ms 1ms loss 5% duplicate 5% reorder 25%
+pavo-barrier lossy 300 || exit 1
+traffic "a TCP stream on a bad wire" 2 tcp 10.77.0.2
+traffic "datagrams of all lengths on a bad wire" 1 udp 10.77.0.1
+tc qdisc delete dev eth0 root
+pavo-barrier good 300 || exit 1
+on_all "unload under load" unload
+pavo-barrier end 300 || exit 1
+[ "$NODE" = 1 ] && tap_end
+exit 0
