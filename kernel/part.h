@@ -37,6 +37,8 @@ struct pavo_debugfs_file {
  *           may come after that, and never meanwhile
  * @receive: receive a packet of kind PAVO_KIND_WINDOW; consumes its skb. Softirq, RCU read side.
  *           One part has it
+ * @receive_group: receive such a packet whose destination is a group (PAVO_WINDOW_GROUP); does not
+ *           consume its skb. Return: number of copies made. Softirq or work, BH disabled, RCU
  * @files:   in debugfs
  */
 struct pavo_part {
@@ -46,6 +48,7 @@ struct pavo_part {
 	void (*stop)(struct pavo_dev *dev);
 	void (*remove)(struct pavo_dev *dev);
 	void (*receive)(struct pavo_rx *rx);
+	u32 (*receive_group)(const struct pavo_rx *rx);
 	const struct pavo_debugfs_file *files;
 };
 

@@ -326,6 +326,7 @@ struct pavo_fifo_window *pavo_window_open(struct pavo_dev *dev,
 		find_max_payload(dev, PAVO_OP_WINDOW_DATA, MOST_RDMA_PAYLOAD);
 	INIT_LIST_HEAD(&window->rcxts);
 	INIT_LIST_HEAD(&window->owned);
+	INIT_LIST_HEAD(&window->groups);
 	spin_lock_init(&window->lock);
 	pavo_events_init(&window->events);
 	mutex_init(&window->mutex);
