@@ -51,8 +51,8 @@ static inline u32 pavo_binding_refusal(const struct pavo_operation *op,
 				       const struct pavo_pkt *pkt)
 {
 	const struct pavo_rdma_peer from = {
-		.node = pkt->src_node,
 		.window = pkt->src_window,
+		.node = pkt->src_node,
 	};
 
 	if (op->now.placing && !pavo_rdma_same_window(&op->peer, &from))
