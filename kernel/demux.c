@@ -7,6 +7,7 @@
  */
 #include <linux/if_vlan.h>
 #include <linux/udp.h>
+#include <rdma/pavo-abi.h>
 #include "budget.h"
 #include "demux.h"
 #include "net/net.h"
@@ -120,7 +121,16 @@ static void deliver_copy(struct pavo_qp *qp, const struct pavo_rx *rx)
 		kfree_skb(copy.skb);
 }
 
-static void deliver_copies(struct pavo_dev *dev, const struct pavo_rx *rx)
+static u32 drop_window_group_packet(const struct pavo_rx *rx)
+{
+	pavo_stats_add(rx->port->stats, rx_drop_window, 1);
+	return 0;
+}
+
+static u32 (*window_group_receiver)(const struct pavo_rx *rx) =
+	drop_window_group_packet;
+
+static u32 deliver_qp_copies(struct pavo_dev *dev, const struct pavo_rx *rx)
 {
 	struct in6_addr gid;
 	u32 copies;
@@ -129,6 +139,15 @@ static void deliver_copies(struct pavo_dev *dev, const struct pavo_rx *rx)
 	copies = pavo_mcast_for_each(dev, &gid, deliver_copy, rx);
 	if (!copies)
 		pavo_stats_add(rx->port->stats, rx_drop_qpn, 1);
+	return copies;
+}
+
+static void deliver_copies(struct pavo_dev *dev, const struct pavo_rx *rx)
+{
+	u32 copies = rx->pkt.info->kind == PAVO_KIND_WINDOW ?
+			     window_group_receiver(rx) :
+			     deliver_qp_copies(dev, rx);
+
 	pavo_budget_add(PAVO_LOOP_GROUPS, copies);
 }
 
@@ -211,9 +230,25 @@ static void drop_window_packet(struct pavo_rx *rx)
 
 static void (*window_receiver)(struct pavo_rx *rx) = drop_window_packet;
 
-void pavo_demux_set_receiver(void (*receive)(struct pavo_rx *rx))
+void pavo_demux_set_receiver(void (*receive)(struct pavo_rx *rx),
+			     u32 (*receive_group)(const struct pavo_rx *rx))
 {
 	window_receiver = receive;
+	window_group_receiver = receive_group;
+}
+
+/* Deliver a packet to a window, or to those of a group. */
+static void deliver_window_packet(struct pavo_rx *rx)
+{
+	if (likely(!(rx->pkt.dqpn & PAVO_WINDOW_GROUP))) {
+		window_receiver(rx);
+	} else if (pavo_rx_to_many(rx) && !pavo_rx_multicast(rx)) {
+		/* A deferred packet has no input route any more: check it now. */
+		pavo_stats_add(rx->port->stats, rx_drop_address, 1);
+		kfree_skb(rx->skb);
+	} else {
+		deliver_to_group(rx);
+	}
 }
 
 /* Deliver a checked packet to a window, to a group, or to a side of its destination QP. */
@@ -225,7 +260,7 @@ static void deliver_packet(struct pavo_rx *rx)
 	rcu_read_lock();
 	if (rx->pkt.info->kind == PAVO_KIND_WINDOW) {
 		count_packet(stats, rx);
-		window_receiver(rx);
+		deliver_window_packet(rx);
 		goto out;
 	}
 	if (unlikely(rx->pkt.dqpn == PAVO_MCAST_QPN)) {

@@ -32,8 +32,10 @@ void pavo_demux_local(struct sk_buff *skb);
  * pavo_demux_set_receiver - set the function that receives packets of PAVO_KIND_WINDOW. Without one
  * they are dropped: there is no window. Called while the module is loaded.
  * @receive: consumes the skb. Softirq, RCU read side
+ * @receive_group: for the windows of a group; see struct pavo_part
  */
-void pavo_demux_set_receiver(void (*receive)(struct pavo_rx *rx));
+void pavo_demux_set_receiver(void (*receive)(struct pavo_rx *rx),
+			     u32 (*receive_group)(const struct pavo_rx *rx));
 
 /** pavo_demux_prepare - initialize the queue of deferred packets of an adapter. */
 void pavo_demux_prepare(struct pavo_dev *dev);

@@ -21,7 +21,6 @@
 #include "net/net.h"
 #include "id_alloc.h"
 #include "parts.h"
-#include "qp/mcast.h"
 #include "qp/qp.h"
 #include "refusal.h"
 #include "verbs/verbs.h"
@@ -365,7 +364,7 @@ static void change_link(struct pavo_dev *dev, const struct net_device *ndev)
 /* The interface is unregistered: detach at once, and queue the adapter's removal. RTNL is held. */
 static void leave_netdev(struct pavo_dev *dev)
 {
-	pavo_mcast_leave(dev);
+	pavo_net_leave_all(&dev->port);
 	detach_adapter(dev);
 	dev->gone = true;
 	if (!ib_device_try_get(&dev->ib))

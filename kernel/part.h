@@ -39,6 +39,8 @@ struct pavo_debugfs_file {
  * @receive: receive a packet of kind PAVO_KIND_WINDOW; consumes its skb. Softirq, RCU read side.
  *           One part has it
  * @refuse:  the reason why an interface cannot carry an adapter; NULL: none. RTNL or not
+ * @receive_group: receive such a packet whose destination is a group (PAVO_WINDOW_GROUP); does not
+ *           consume its skb. Return: number of copies made. Softirq or work, BH disabled, RCU
  * @files:   in debugfs
  */
 struct pavo_part {
@@ -49,6 +51,7 @@ struct pavo_part {
 	void (*remove)(struct pavo_dev *dev);
 	void (*receive)(struct pavo_rx *rx);
 	const char *(*refuse)(struct net_device *ndev);
+	u32 (*receive_group)(const struct pavo_rx *rx);
 	const struct pavo_debugfs_file *files;
 };
 

@@ -83,7 +83,8 @@ int pavo_parts_init(void)
 			return err;
 		}
 		if ((*part)->receive)
-			pavo_demux_set_receiver((*part)->receive);
+			pavo_demux_set_receiver((*part)->receive,
+						(*part)->receive_group);
 	}
 	return 0;
 }

@@ -119,6 +119,8 @@ struct pavo_dev;
 	X(rx_drop_rdma_length) /* more than announced */         \
 	X(rx_drop_rdma_pvo) /* memory access not allowed */      \
 	X(rx_drop_rdma_invalid) /* unknown flag or status */     \
+	X(rx_drop_group) /* no window has joined it */           \
+	X(rx_drop_binding) /* the member has not bound it */     \
 	X(rx_frames) /* packets that became frames */            \
 	X(tx_frames) /* and frames that became packets */        \
 	X(tx_rdma_packets) /* data between windows */            \

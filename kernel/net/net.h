@@ -12,6 +12,7 @@
 #include <linux/netdevice.h>
 #include <linux/skbuff.h>
 #include <net/dst_cache.h>
+#include <net/ipv6.h>
 #include <rdma/ib_verbs.h>
 #include "budget.h"
 #include "net/port.h"
@@ -370,8 +371,10 @@ int pavo_net_get(struct net *net);
  * namespace closes its sockets in any case.
  */
 void pavo_net_put(struct net *net);
+
 /**
- * pavo_net_join - make the interface of an adapter join a multicast group.
+ * pavo_net_join - make the interface of an adapter join a multicast group, or count another user
+ * of a group that it has joined.
  * @port: the adapter's port
  * @gid:  multicast GID, an IPv4 group as ::ffff:a.b.c.d
  *
@@ -379,8 +382,29 @@ void pavo_net_put(struct net *net);
  * Return: 0; -ENODEV: no interface; -EADDRNOTAVAIL, -EAFNOSUPPORT: the interface or namespace does
  * not have the address family; -ENOMEM; or an errno of IPv6.
  */
-int pavo_net_join(const struct pavo_port *port, const struct in6_addr *gid);
-void pavo_net_leave(const struct pavo_port *port, const struct in6_addr *gid);
+int pavo_net_join(struct pavo_port *port, const struct in6_addr *gid);
+/** pavo_net_leave - leave with the last user; nothing after pavo_net_leave_all(). RTNL is held. */
+void pavo_net_leave(struct pavo_port *port, const struct in6_addr *gid);
+/** pavo_net_leave_all - leave all groups: the interface is unregistered. RTNL is held. */
+void pavo_net_leave_all(struct pavo_port *port);
+
+/** pavo_gid_is_group - true for a multicast GID, an IPv4 group as ::ffff:a.b.c.d. */
+static inline bool pavo_gid_is_group(const struct in6_addr *gid)
+{
+	return ipv6_addr_v4mapped(gid) ? ipv4_is_multicast(gid->s6_addr32[3]) :
+					 ipv6_addr_is_multicast(gid);
+}
+
+/**
+ * pavo_net_is_broadcast - true if @gid is the limited broadcast address of IPv4, that of a subnet
+ * of an interface in the adapter's namespace, or an address of no host (0.0.0.0/8).
+ * @port: the adapter's port
+ * @gid:  an IPv4 address as ::ffff:a.b.c.d, or an IPv6 address, which is none
+ *
+ * Context: process.
+ */
+bool pavo_net_is_broadcast(const struct pavo_port *port,
+			   const struct in6_addr *gid);
 
 /**
  * struct pavo_net_calls - functions that net/ calls.

@@ -21,6 +21,7 @@ struct pavo_stats;
  * @net:          namespace of the interface; the adapter has a reference to its sockets
  * @node:         in the table of ports (port.c)
  * @number:       id of the port in this machine; 0: not published
+ * @joined:       multicast groups that @ndev is a member of for this adapter (group.c); under RTNL
  */
 struct pavo_port {
 	struct ib_device *ib;
@@ -30,6 +31,7 @@ struct pavo_port {
 	struct net *net;
 	struct hlist_node node;
 	u32 number;
+	struct hlist_head joined;
 };
 
 /** pavo_port_find - find the port on an interface; NULL: none. RCU read side. */

@@ -3,7 +3,7 @@
  * mcast.c - multicast groups, and their members.
  *
  * Owns dev->mcast. Called by verbs/qp_verbs.c (attach, detach), by demux.c for each packet to QPN
- * 0xffffff, and by main.c when the interface is unregistered.
+ * 0xffffff.
  *
  * Groups and members are written under RTNL, which joining the group of the IP layer needs anyway,
  * and read under RCU.
@@ -22,7 +22,6 @@
  * @gid: IPv4 groups as ::ffff:a.b.c.d
  * @members: list of struct pavo_mcast_member
  * @count: number of members; 0 only while a group is created
- * @joined: the interface has joined the group
  * @rcu: to free it
  */
 struct pavo_mcast_group {
@@ -30,7 +29,6 @@ struct pavo_mcast_group {
 	struct in6_addr gid;
 	struct list_head members;
 	u32 count;
-	bool joined;
 	struct rcu_head rcu;
 };
 
@@ -93,7 +91,6 @@ static struct pavo_mcast_group *create_group(struct pavo_dev *dev,
 		kfree(group);
 		return ERR_PTR(err);
 	}
-	group->joined = true;
 	dev->mcast.count++;
 	hlist_add_head_rcu(&group->node, find_bucket(dev, gid));
 	return group;
@@ -103,8 +100,7 @@ static void destroy_group(struct pavo_dev *dev, struct pavo_mcast_group *group)
 {
 	hlist_del_rcu(&group->node);
 	dev->mcast.count--;
-	if (group->joined)
-		pavo_net_leave(&dev->port, &group->gid);
+	pavo_net_leave(&dev->port, &group->gid);
 	kfree_rcu(group, rcu);
 }
 
@@ -216,21 +212,6 @@ int pavo_mcast_detach(struct pavo_qp *qp, const struct in6_addr *gid)
 	}
 	rtnl_unlock();
 	return member ? 0 : -EINVAL;
-}
-
-void pavo_mcast_leave(struct pavo_dev *dev)
-{
-	struct pavo_mcast_group *group;
-	unsigned int i;
-
-	ASSERT_RTNL();
-	for (i = 0; i < ARRAY_SIZE(dev->mcast.groups); i++) {
-		hlist_for_each_entry(group, &dev->mcast.groups[i], node) {
-			if (group->joined)
-				pavo_net_leave(&dev->port, &group->gid);
-			group->joined = false;
-		}
-	}
 }
 
 u32 pavo_mcast_for_each(struct pavo_dev *dev, const struct in6_addr *gid,

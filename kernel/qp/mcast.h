@@ -26,9 +26,6 @@ int pavo_mcast_attach(struct pavo_qp *qp, const struct in6_addr *gid);
 /** pavo_mcast_detach - detach a QP from a group; -EINVAL: it is not attached. */
 int pavo_mcast_detach(struct pavo_qp *qp, const struct in6_addr *gid);
 
-/** pavo_mcast_leave - make an interface that is unregistered leave all groups; RTNL. */
-void pavo_mcast_leave(struct pavo_dev *dev);
-
 /**
  * pavo_mcast_for_each - call a function for each member of a group.
  * @dev:  the adapter

@@ -8,6 +8,7 @@
  */
 #include <linux/skbuff.h>
 #include "jobs/job.h"
+#include "window/binding.h"
 #include "window/rdma.h"
 
 /* ---------------------------------------------------------------- effects */
@@ -86,6 +87,23 @@ static bool is_mapped(const struct pavo_fifo_window *window, u64 pvo,
 			   !pavo_job_check(window->job, pvo + length - 1, 1));
 }
 
+/* Notify a member's process that an operation of a group is over. Return: 0; -ENOSPC. */
+static int put_group_done(struct pavo_fifo_window *window,
+			  const struct pavo_operation *op,
+			  const struct pavo_transition *tr)
+{
+	const struct pavo_group_done done = pavo_binding_done_frame(op, tr);
+	const struct pavo_put put = {
+		.type = PAVO_FRAME_RDMA_BROADCAST,
+		.node = op->peer.node,
+		.window = op->peer.window,
+		.head = &done,
+		.head_len = sizeof(done),
+	};
+
+	return pavo_window_put(window, &put);
+}
+
 /* Notify this end's process that its operation is over. Return: 0; -ENOSPC. */
 static int put_done(struct pavo_fifo_window *window,
 		    const struct pavo_operation *op,
@@ -137,23 +155,37 @@ static int put_request(struct pavo_fifo_window *window,
 	return pavo_window_put(window, &put);
 }
 
+/* Copy the data of a packet to its place. Return: enum pavo_pvo_result. */
+static u32 place_payload(struct pavo_fifo_window *window,
+			 const struct pavo_operation *op,
+			 const struct pavo_transition *tr,
+			 const struct pavo_rx *rx)
+{
+	u64 pvo;
+	enum pavo_pvo_result result = pavo_operation_place(op, tr->pkt, &pvo);
+
+	return result ?:
+			pavo_job_from_skb(window->job, pvo, rx->skb, rx->payload,
+					  tr->pkt->payload);
+}
+
 /* Do the action of @tr. Return: its outcome, see enum pavo_action. */
 static u32 do_action(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 		     const struct pavo_transition *tr, const struct pavo_rx *rx)
 {
 	switch (tr->action) {
 	case PAVO_ACTION_PLACE:
-		return pavo_job_from_skb(window->job, tr->pkt->rdma.pvo,
-					 rx->skb, rx->payload,
-					 tr->pkt->payload);
+		return place_payload(window, &rcxt->op, tr, rx);
 	case PAVO_ACTION_PUT_PIECE:
 		return put_piece(window, &rcxt->op, tr, rx);
 	case PAVO_ACTION_PUT_READ:
 		return put_request(window, tr);
 	case PAVO_ACTION_PUT_DONE:
-		return put_done(window, &rcxt->op, tr);
+		return rcxt->op.group ? put_group_done(window, &rcxt->op, tr) :
+					put_done(window, &rcxt->op, tr);
 	case PAVO_ACTION_FIND_ROUTE:
-		return !pavo_window_has_route(window, tr->pkt->src_node);
+		return !pavo_window_has_route(window, tr->pkt->src_node,
+					      tr->pkt->src_window);
 	case PAVO_ACTION_CHECK_MAPPED:
 		return !is_mapped(window, tr->pvo, tr->length);
 	case PAVO_ACTION_QUEUE:

@@ -203,6 +203,17 @@ static void take_fragment(struct pavo_operation *op, struct pavo_transition *tr)
 	}
 }
 
+/* The source of a group's data learns of its end from this end's process. */
+static void notify_target_again(const struct pavo_operation *op,
+				struct pavo_transition *tr)
+{
+	if (!(op->flags & PAVO_RDMA_NOTIFY_TARGET))
+		return;
+	tr->target = true;
+	tr->status = PAVO_PVO_OK;
+	pavo_transition_act(tr, PAVO_ACTION_PUT_DONE, PAVO_WAIT_AGAIN_DONE);
+}
+
 /* Answer an attempt at an operation that is complete, once for each attempt. */
 static void answer_repeat(struct pavo_operation *op, struct pavo_transition *tr)
 {
@@ -219,7 +230,10 @@ static void answer_repeat(struct pavo_operation *op, struct pavo_transition *tr)
 	}
 	pavo_transition_count(tr, PAVO_CNT_rdma_repeats);
 	op->peer = peer;
-	notify_source(op, tr, tr->pkt->rdma.tid);
+	if (op->group)
+		notify_target_again(op, tr);
+	else
+		notify_source(op, tr, tr->pkt->rdma.tid);
 }
 
 /* Resume the operation if the packet is of another attempt at it; else begin a new one. */
@@ -419,6 +433,9 @@ u32 pavo_arrival_check(const struct pavo_arrival *arrival,
 		return PAVO_CNT_rx_drop_too_long;
 	if (arrival->take && (pkt->rdma.flags & ~PAVO_RDMA_FLAGS ||
 			      pkt->rdma.status > arrival->last_status))
+		return PAVO_CNT_rx_drop_rdma_invalid;
+	/* No window has the number of a group. Answers would go to all of its members. */
+	if (pkt->src_window & PAVO_WINDOW_GROUP)
 		return PAVO_CNT_rx_drop_rdma_invalid;
 	return 0;
 }

@@ -35,6 +35,7 @@ void pavo_window_disable(struct pavo_fifo_window *window)
 	mutex_lock(&window->mutex);
 	if (!shut_window(window)) {
 		pavo_rcxts_return_all(window);
+		pavo_group_leave_all(window);
 		/* Last: a CPU whose RCU section begins after this sees the window shut. */
 		window->snapshot = start_poll_synchronize_rcu();
 		window->disabled = true;

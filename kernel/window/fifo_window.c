@@ -342,6 +342,7 @@ struct pavo_fifo_window *pavo_window_init(struct pavo_dev *dev,
 	}
 	INIT_LIST_HEAD(&window->rcxts);
 	INIT_LIST_HEAD(&window->owned);
+	INIT_LIST_HEAD(&window->groups);
 	spin_lock_init(&window->lock);
 	pavo_events_init(&window->events);
 	mutex_init(&window->mutex);

@@ -3,7 +3,7 @@
  * frame.c - frames between a process and the operations of its window: parses the frames that
  * request operations, and fills in those that the process receives. See operation.h. Pure.
  */
-#include "window/operation.h"
+#include "window/binding.h"
 
 /* ---------------------------------------------------- frames that are sent */
 
@@ -21,6 +21,8 @@ static u32 check_request(const struct pavo_frame_hdr *hdr,
 		return PAVO_FRAME_BAD_REQUEST;
 	if (hdr->window & ~PAVO_QPN_MASK)
 		return PAVO_FRAME_BAD_WINDOW;
+	if (hdr->window & PAVO_WINDOW_GROUP)
+		return pavo_group_request_state(hdr->type, request);
 	return PAVO_FRAME_EMPTY;
 }
 
@@ -64,6 +66,8 @@ static u32 check_piece(const struct pavo_frame_hdr *hdr,
 		return PAVO_FRAME_BAD_REQUEST;
 	if (hdr->window & ~PAVO_QPN_MASK)
 		return PAVO_FRAME_BAD_WINDOW;
+	if (hdr->window & PAVO_WINDOW_GROUP)
+		return PAVO_FRAME_BAD_REQUEST;
 	return PAVO_FRAME_EMPTY;
 }
 

@@ -65,6 +65,9 @@ static inline bool pavo_rdma_same_peer(const struct pavo_rdma_peer *a,
  * @left:     bytes that have not been sent, or have not arrived
  * @fragment: index of the next packet to be sent
  * @frame:    index of the frame, if @own
+ * @group:    of a binding: number of its group, and @id is the group rCxt; else 0
+ * @base:     of a binding: PVO of its first byte. Packets have offsets from it
+ * @room:     of a binding: its bytes
  */
 struct pavo_operation {
 	u32 id;
@@ -85,6 +88,9 @@ struct pavo_operation {
 	u32 left;
 	u32 fragment;
 	u32 frame;
+	u32 group;
+	u64 base;
+	u64 room;
 };
 
 /* ------------------------------------------------------------ transitions */
@@ -102,7 +108,8 @@ enum pavo_action {
 	PAVO_ACTION_PLACE, /* payload to memory; outcome: enum pavo_pvo_result */
 	PAVO_ACTION_PUT_PIECE, /* a frame with the payload: pavo_operation_piece_frame() */
 	PAVO_ACTION_PUT_READ, /* a frame RDMA_READ: pavo_operation_read_frame() */
-	PAVO_ACTION_PUT_DONE, /* a frame RDMA_DONE: pavo_operation_done_frame() */
+	/* a frame RDMA_DONE: pavo_operation_done_frame(); of a binding, RDMA_BROADCAST: group.h */
+	PAVO_ACTION_PUT_DONE,
 	PAVO_ACTION_FIND_ROUTE, /* is there a route to the node that the packet came from? */
 	PAVO_ACTION_CHECK_MAPPED, /* are the bytes at @pvo memory of this end's job? */
 	PAVO_ACTION_QUEUE, /* queue the rCxt to be sent; fails if the window has ended */
@@ -126,6 +133,7 @@ enum pavo_operation_wait {
 	PAVO_WAIT_ROUTE, /* FIND_ROUTE for a peer's read */
 	PAVO_WAIT_READ_QUEUED, /* QUEUE of a peer's read */
 	PAVO_WAIT_END_DONE, /* PUT_DONE of an end that the peer reported */
+	PAVO_WAIT_AGAIN_DONE, /* PUT_DONE of a group's operation that was complete before */
 };
 
 /**

@@ -35,7 +35,8 @@ static int send_copy(struct pavo_fifo_window *window, enum pavo_window_op op,
 		     const struct pavo_rdma_control *control, const void *data,
 		     u32 length)
 {
-	struct pavo_flow *flow = pavo_window_flow(window, control->node);
+	struct pavo_flow *flow =
+		pavo_window_flow(window, control->node, control->window);
 	struct pavo_pkt pkt = make_packet_header(window, op, control, length);
 	struct sk_buff *skb;
 	void *payload;
@@ -88,8 +89,7 @@ static int make_packet(struct pavo_fifo_window *window, struct piece *piece)
 	struct pavo_pkt pkt;
 	int err;
 
-	piece->flow =
-		pavo_window_flow_of(window, fragment->control.node, route);
+	piece->flow = pavo_window_flow_of(window, &fragment->control, route);
 	if (!piece->flow)
 		return -EHOSTUNREACH;
 	pkt = make_packet_header(window, PAVO_OP_WINDOW_DATA,

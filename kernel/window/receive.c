@@ -93,13 +93,6 @@ int pavo_window_put(struct pavo_fifo_window *window, const struct pavo_put *put)
 	return 0;
 }
 
-/* Only windows opened with PAVO_WINDOW_BROADCAST take multicasts and broadcasts. */
-static bool is_address_accepted(const struct pavo_fifo_window *window,
-				const struct pavo_rx *rx)
-{
-	return window->flags & PAVO_WINDOW_BROADCAST || !pavo_rx_to_many(rx);
-}
-
 /* Find the window of a packet; NULL: the packet is to be dropped, which was counted. */
 static struct pavo_fifo_window *find_window(const struct pavo_rx *rx)
 {
@@ -114,7 +107,8 @@ static struct pavo_fifo_window *find_window(const struct pavo_rx *rx)
 		pavo_violation(&dev->bad_pkeys);
 	} else if (rx->pkt.window_key != window->key) {
 		pavo_count(dev, rx_drop_window_key);
-	} else if (!is_address_accepted(window, rx)) {
+	} else if (pavo_rx_to_many(rx)) {
+		/* A group has a number of its own: see group.c. */
 		pavo_count(dev, rx_drop_address);
 	} else {
 		return window;
@@ -122,9 +116,8 @@ static struct pavo_fifo_window *find_window(const struct pavo_rx *rx)
 	return NULL;
 }
 
-/* Put a message into a frame. Return: 0: the packet was used; -ENOSPC: it is to be dropped. */
-static int receive_message(struct pavo_fifo_window *window,
-			   const struct pavo_rx *rx)
+int pavo_window_put_message(struct pavo_fifo_window *window,
+			    const struct pavo_rx *rx)
 {
 	const struct pavo_pkt *pkt = &rx->pkt;
 	struct pavo_put put = {
@@ -187,7 +180,7 @@ static int receive_packet(struct pavo_fifo_window *window,
 	}
 	if (arrival->take)
 		return receive_rdma(window, arrival, rx);
-	return receive_message(window, rx);
+	return pavo_window_put_message(window, rx);
 }
 
 void pavo_window_receive(struct pavo_rx *rx)

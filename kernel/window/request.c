@@ -20,8 +20,9 @@ take_frame(struct pavo_fifo_window *window, struct pavo_transition *tr,
 	const struct pavo_frame_request *req = tr->req;
 	struct pavo_rcxt *rcxt;
 
-	if (!pavo_window_has_route(window, req->control.node))
-		return PAVO_FRAME_BAD_NODE;
+	if (!pavo_window_has_route(window, req->control.node,
+				   req->control.window))
+		return pavo_window_no_route(window, req->control.node);
 	rcxt = pavo_rcxt_find(window, req->rcxt);
 	if (!rcxt)
 		return PAVO_FRAME_BAD_RCXT;

@@ -30,6 +30,7 @@
  * @moved: the flows were moved to the routes that replaced these
  * @sent:  counts packets. Several CPUs count without a lock, so some values are used twice
  * @n:     number of routes, at least 1
+ * @many:  they lead to multicast groups
  * @flows: the routes, each with a port of its own
  */
 struct pavo_routes {
@@ -38,13 +39,14 @@ struct pavo_routes {
 	bool moved;
 	u32 sent;
 	u32 n;
+	bool many;
 	struct pavo_flow flows[];
 };
 
 /* ------------------------------------------------------------------ packets */
 
-static struct pavo_routes *find_routes(const struct pavo_fifo_window *window,
-				       u32 node)
+static struct pavo_routes *
+find_any_routes(const struct pavo_fifo_window *window, u32 node)
 {
 	if (node >= window->nodes)
 		return NULL;
@@ -52,14 +54,25 @@ static struct pavo_routes *find_routes(const struct pavo_fifo_window *window,
 	return rcu_dereference(window->routes[node]);
 }
 
+/* Find the routes to @node that lead to window @to. */
+static struct pavo_routes *find_routes(const struct pavo_fifo_window *window,
+				       u32 node, u32 to)
+{
+	struct pavo_routes *routes = find_any_routes(window, node);
+
+	return routes && routes->many && !(to & PAVO_WINDOW_GROUP) ? NULL :
+								     routes;
+}
+
 /*
  * Take every route once in a round, and begin each round at a hashed route. So packets that are
  * sent in step with the rounds, as attempts at one operation may be, do not always take the
  * same route.
  */
-struct pavo_flow *pavo_window_flow(struct pavo_fifo_window *window, u32 node)
+struct pavo_flow *pavo_window_flow(struct pavo_fifo_window *window, u32 node,
+				   u32 to)
 {
-	struct pavo_routes *routes = find_routes(window, node);
+	struct pavo_routes *routes = find_routes(window, node, to);
 	u32 sent, round;
 
 	if (!routes)
@@ -70,17 +83,26 @@ struct pavo_flow *pavo_window_flow(struct pavo_fifo_window *window, u32 node)
 	return &routes->flows[(sent + hash_32(round, 16)) % routes->n];
 }
 
-struct pavo_flow *pavo_window_flow_of(struct pavo_fifo_window *window, u32 node,
+struct pavo_flow *pavo_window_flow_of(struct pavo_fifo_window *window,
+				      const struct pavo_rdma_control *control,
 				      u32 route)
 {
-	struct pavo_routes *routes = find_routes(window, node);
+	struct pavo_routes *routes =
+		find_routes(window, control->node, control->window);
 
 	return routes ? &routes->flows[route % routes->n] : NULL;
 }
 
-bool pavo_window_has_route(const struct pavo_fifo_window *window, u32 node)
+bool pavo_window_has_route(const struct pavo_fifo_window *window, u32 node,
+			   u32 to)
 {
-	return find_routes(window, node);
+	return find_routes(window, node, to);
+}
+
+u32 pavo_window_no_route(const struct pavo_fifo_window *window, u32 node)
+{
+	return find_any_routes(window, node) ? PAVO_FRAME_BAD_WINDOW :
+					       PAVO_FRAME_BAD_NODE;
 }
 
 /* ------------------------------------------------------------------ changes */
@@ -134,6 +156,36 @@ static void free_routes(struct pavo_routes *routes, u32 first)
 	kfree(routes);
 }
 
+static struct in6_addr
+get_node_address(const struct pavo_window_node_args *args)
+{
+	struct in6_addr gid;
+
+	memcpy(&gid, args->gid, sizeof(gid));
+	return gid;
+}
+
+static bool are_args_of_group(const struct pavo_window_node_args *args)
+{
+	const struct in6_addr gid = get_node_address(args);
+
+	return pavo_gid_is_group(&gid);
+}
+
+/*
+ * May @window send to the address? To many only if its process asked for that when it opened it, and
+ * to a group, whose members have joined: a broadcast would disturb all machines of the subnet.
+ */
+static bool may_send_to(const struct pavo_fifo_window *window,
+			const struct pavo_window_node_args *args)
+{
+	const struct in6_addr gid = get_node_address(args);
+
+	if (pavo_gid_is_group(&gid))
+		return window->flags & PAVO_WINDOW_BROADCAST;
+	return !pavo_net_is_broadcast(&window->dev->port, &gid);
+}
+
 /* Make a copy of @old, which may be NULL, with the routes of @args added. */
 static struct pavo_routes *
 extend_routes(struct pavo_fifo_window *window, struct pavo_routes *old,
@@ -145,12 +197,16 @@ extend_routes(struct pavo_fifo_window *window, struct pavo_routes *old,
 
 	if (kept + ports > PAVO_ROUTES_MOST)
 		return ERR_PTR(-ENOSPC);
+	/* A node is one machine, or a group. */
+	if (old && old->many != are_args_of_group(args))
+		return ERR_PTR(-EINVAL);
 	routes = kzalloc(struct_size(routes, flows, kept + ports),
 			 GFP_KERNEL_ACCOUNT);
 	if (!routes)
 		return ERR_PTR(-ENOMEM);
 	routes->all = window->dev->windows;
 	routes->n = kept;
+	routes->many = are_args_of_group(args);
 	if (old)
 		memcpy(routes->flows, old->flows, kept * sizeof(*old->flows));
 	while (!err && routes->n < kept + ports)
@@ -194,7 +250,7 @@ int pavo_window_node(struct pavo_fifo_window *window,
 	bool add = args->flags & PAVO_NODE_ADD;
 	struct pavo_routes *routes, *old;
 
-	if (!are_node_args_valid(window, args))
+	if (!are_node_args_valid(window, args) || !may_send_to(window, args))
 		return -EINVAL;
 	if (atomic_read(&window->dev->windows->retired) > MOST_RETIRED)
 		pavo_deferred_free_flush();

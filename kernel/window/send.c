@@ -94,9 +94,9 @@ static u32 send_message(struct pavo_fifo_window *window,
 		return PAVO_FRAME_BAD_LENGTH;
 	if (line->hdr.window & ~PAVO_QPN_MASK)
 		return PAVO_FRAME_BAD_WINDOW;
-	flow = pavo_window_flow(window, line->hdr.node);
+	flow = pavo_window_flow(window, line->hdr.node, line->hdr.window);
 	if (!flow)
-		return PAVO_FRAME_BAD_NODE;
+		return pavo_window_no_route(window, line->hdr.node);
 	return send_packet(window, flow, line,
 			   pavo_frame(&window->send, number));
 }

@@ -200,6 +200,59 @@ UVERBS_HANDLER(PAVO_METHOD_WINDOW_SNAPSHOT)(struct uverbs_attr_bundle *attrs)
 			      sizeof(at_work));
 }
 
+static int
+UVERBS_HANDLER(PAVO_METHOD_WINDOW_JOIN)(struct uverbs_attr_bundle *attrs)
+{
+	struct pavo_group_join_args args;
+	int err;
+
+	err = uverbs_copy_from(&args, attrs, PAVO_ATTR_WINDOW_JOIN_ARGS);
+	if (err)
+		return err;
+	return pavo_group_join(
+		uverbs_attr_get_obj(attrs, PAVO_ATTR_WINDOW_HANDLE), &args);
+}
+
+static int
+UVERBS_HANDLER(PAVO_METHOD_WINDOW_LEAVE)(struct uverbs_attr_bundle *attrs)
+{
+	u32 number;
+	int err;
+
+	err = uverbs_copy_from(&number, attrs, PAVO_ATTR_WINDOW_GROUP);
+	if (err)
+		return err;
+	return pavo_group_leave(
+		uverbs_attr_get_obj(attrs, PAVO_ATTR_WINDOW_HANDLE), number);
+}
+
+static int
+UVERBS_HANDLER(PAVO_METHOD_WINDOW_BIND)(struct uverbs_attr_bundle *attrs)
+{
+	struct pavo_group_bind_args args;
+	int err;
+
+	err = uverbs_copy_from(&args, attrs, PAVO_ATTR_WINDOW_BIND_ARGS);
+	if (err)
+		return err;
+	return pavo_group_bind(
+		uverbs_attr_get_obj(attrs, PAVO_ATTR_WINDOW_HANDLE), &args);
+}
+
+static int
+UVERBS_HANDLER(PAVO_METHOD_WINDOW_UNBIND)(struct uverbs_attr_bundle *attrs)
+{
+	struct pavo_group_unbind_args args;
+	int err;
+
+	err = uverbs_copy_from(&args, attrs, PAVO_ATTR_WINDOW_UNBIND_ARGS);
+	if (err)
+		return err;
+	return pavo_group_unbind(uverbs_attr_get_obj(attrs,
+						     PAVO_ATTR_WINDOW_HANDLE),
+				 args.group, args.rcxt);
+}
+
 DECLARE_UVERBS_NAMED_METHOD(
 	PAVO_METHOD_WINDOW_OPEN,
 	UVERBS_ATTR_IDR(PAVO_ATTR_WINDOW_HANDLE, PAVO_OBJECT_WINDOW,
@@ -296,6 +349,38 @@ DECLARE_UVERBS_NAMED_METHOD(PAVO_METHOD_WINDOW_SNAPSHOT,
 						UVERBS_ATTR_TYPE(u32),
 						UA_MANDATORY));
 
+DECLARE_UVERBS_NAMED_METHOD(
+	PAVO_METHOD_WINDOW_JOIN,
+	UVERBS_ATTR_IDR(PAVO_ATTR_WINDOW_HANDLE, PAVO_OBJECT_WINDOW,
+			UVERBS_ACCESS_READ, UA_MANDATORY),
+	UVERBS_ATTR_PTR_IN(PAVO_ATTR_WINDOW_JOIN_ARGS,
+			   UVERBS_ATTR_TYPE(struct pavo_group_join_args),
+			   UA_MANDATORY));
+
+DECLARE_UVERBS_NAMED_METHOD(PAVO_METHOD_WINDOW_LEAVE,
+			    UVERBS_ATTR_IDR(PAVO_ATTR_WINDOW_HANDLE,
+					    PAVO_OBJECT_WINDOW,
+					    UVERBS_ACCESS_READ, UA_MANDATORY),
+			    UVERBS_ATTR_PTR_IN(PAVO_ATTR_WINDOW_GROUP,
+					       UVERBS_ATTR_TYPE(u32),
+					       UA_MANDATORY));
+
+DECLARE_UVERBS_NAMED_METHOD(
+	PAVO_METHOD_WINDOW_BIND,
+	UVERBS_ATTR_IDR(PAVO_ATTR_WINDOW_HANDLE, PAVO_OBJECT_WINDOW,
+			UVERBS_ACCESS_READ, UA_MANDATORY),
+	UVERBS_ATTR_PTR_IN(PAVO_ATTR_WINDOW_BIND_ARGS,
+			   UVERBS_ATTR_TYPE(struct pavo_group_bind_args),
+			   UA_MANDATORY));
+
+DECLARE_UVERBS_NAMED_METHOD(
+	PAVO_METHOD_WINDOW_UNBIND,
+	UVERBS_ATTR_IDR(PAVO_ATTR_WINDOW_HANDLE, PAVO_OBJECT_WINDOW,
+			UVERBS_ACCESS_READ, UA_MANDATORY),
+	UVERBS_ATTR_PTR_IN(PAVO_ATTR_WINDOW_UNBIND_ARGS,
+			   UVERBS_ATTR_TYPE(struct pavo_group_unbind_args),
+			   UA_MANDATORY));
+
 DECLARE_UVERBS_NAMED_OBJECT(PAVO_OBJECT_WINDOW,
 			    UVERBS_TYPE_ALLOC_IDR(cleanup_window),
 			    &UVERBS_METHOD(PAVO_METHOD_WINDOW_OPEN),
@@ -311,7 +396,11 @@ DECLARE_UVERBS_GLOBAL_METHODS(PAVO_OBJECT_WINDOW_MORE,
 			      &UVERBS_METHOD(PAVO_METHOD_WINDOW_ADD_HANDLER),
 			      &UVERBS_METHOD(PAVO_METHOD_WINDOW_REMOVE_HANDLER),
 			      &UVERBS_METHOD(PAVO_METHOD_WINDOW_DISABLE),
-			      &UVERBS_METHOD(PAVO_METHOD_WINDOW_SNAPSHOT));
+			      &UVERBS_METHOD(PAVO_METHOD_WINDOW_SNAPSHOT),
+			      &UVERBS_METHOD(PAVO_METHOD_WINDOW_JOIN),
+			      &UVERBS_METHOD(PAVO_METHOD_WINDOW_LEAVE),
+			      &UVERBS_METHOD(PAVO_METHOD_WINDOW_BIND),
+			      &UVERBS_METHOD(PAVO_METHOD_WINDOW_UNBIND));
 
 const struct uapi_definition pavo_window_defs[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(PAVO_OBJECT_WINDOW),

@@ -13,7 +13,7 @@
 
 static unsigned int max_windows = 16384;
 module_param(max_windows, uint, 0444);
-MODULE_PARM_DESC(max_windows, "windows of an adapter, up to 2^24 - 1 (16384)");
+MODULE_PARM_DESC(max_windows, "windows of an adapter, up to 2^23 - 1 (16384)");
 
 static int add_windows(struct pavo_dev *dev)
 {
@@ -26,7 +26,8 @@ static int add_windows(struct pavo_dev *dev)
 	INIT_DELAYED_WORK(&windows->manager, pavo_window_manager);
 	pavo_shares_init(&windows->shares);
 	pavo_rcxts_init(&windows->rcxts);
-	windows->most = clamp_t(u32, max_windows, 1, PAVO_QPN_MASK) + 1;
+	pavo_groups_init(&windows->groups);
+	windows->most = clamp_t(u32, max_windows, 1, PAVO_WINDOW_GROUP - 1) + 1;
 	xa_init_flags(&windows->table, XA_FLAGS_ALLOC1);
 	windows->active = bitmap_zalloc(windows->most, GFP_KERNEL);
 	windows->tasks = alloc_percpu(struct pavo_window_tasks);
@@ -54,6 +55,7 @@ static void remove_windows(struct pavo_dev *dev)
 	pavo_ids_destroy(&windows->table);
 	pavo_shares_destroy(&windows->shares);
 	pavo_rcxts_destroy(&windows->rcxts);
+	pavo_groups_destroy(&windows->groups);
 	free_percpu(windows->tasks);
 	bitmap_free(windows->active);
 	kfree(windows);
@@ -105,5 +107,6 @@ const struct pavo_part pavo_window_part = {
 	.stop = stop_windows,
 	.remove = remove_windows,
 	.receive = pavo_window_receive,
+	.receive_group = pavo_group_receive,
 	.files = files,
 };

@@ -16,6 +16,7 @@
 #include "net/net.h"
 #include "rings/mmap.h"
 #include "rings/worker.h"
+#include "window/group.h"
 #include "window/kernel_window.h"
 #include "window/rcxt.h"
 #include "window/window.h"
@@ -35,6 +36,7 @@ struct seq_file;
  * @workers: transmit workers at work, each for one quantum of one window
  * @manager: work manager: sends what found no free worker, or a full queue of the interface
  * @rcxts:   pool of rCxts
+ * @groups:  groups that windows have joined
  * @tasks:   the live view: the windows that each CPU is working for
  * @closing: pages of windows that are closed and not freed yet
  * @retired: routes that were replaced and are not freed yet
@@ -50,6 +52,7 @@ struct pavo_windows {
 	atomic_t workers;
 	struct delayed_work manager;
 	struct pavo_rcxt_pool rcxts;
+	struct pavo_window_groups groups;
 	struct pavo_window_tasks __percpu *tasks;
 	atomic_long_t closing;
 	atomic_t retired;
@@ -114,6 +117,8 @@ struct pavo_events {
  * @fatal_rcxt: rCxt of that request
  * @rcxts:     rCxts with something to send, served round-robin; under @lock
  * @nrcxts:    their number
+ * @groups:    memberships in groups (group.c); under RTNL
+ * @ngroups:   their number
  * @owned:     all rCxts that it has taken; under the pool's mutex
  * @nowned:    their number
  * @recv:      receive FIFO
@@ -155,6 +160,8 @@ struct pavo_fifo_window {
 	u32 fatal_rcxt;
 	struct list_head rcxts;
 	u32 nrcxts;
+	struct list_head groups;
+	u32 ngroups;
 	struct list_head owned;
 	u32 nowned;
 	struct pavo_fifo recv;
@@ -286,18 +293,25 @@ void pavo_window_transmit_few(struct pavo_dev *dev);
 void pavo_window_manager(struct work_struct *work);
 
 /**
- * pavo_window_flow - the next route to @node, in round-robin order. RCU read side.
- * @window: the window
+ * pavo_window_flow - the next route to window @to of @node, in round-robin order. RCU read side.
+ * @window: the window that sends
  * @node:   id of the node
+ * @to:     id of the window there, or number of a group
  *
- * Return: NULL: the window has no route to the node.
+ * Return: NULL: the window has no route to the node, or the node is a group's address and @to is
+ * no group: no answer to a peer goes to many.
  */
-struct pavo_flow *pavo_window_flow(struct pavo_fifo_window *window, u32 node);
+struct pavo_flow *pavo_window_flow(struct pavo_fifo_window *window, u32 node,
+				   u32 to);
 /** pavo_window_flow_of - route @route, modulo their number; else as pavo_window_flow(). */
-struct pavo_flow *pavo_window_flow_of(struct pavo_fifo_window *window, u32 node,
+struct pavo_flow *pavo_window_flow_of(struct pavo_fifo_window *window,
+				      const struct pavo_rdma_control *control,
 				      u32 route);
-/** pavo_window_has_route - has @window a route to @node? RCU read side. */
-bool pavo_window_has_route(const struct pavo_fifo_window *window, u32 node);
+/** pavo_window_has_route - would pavo_window_flow() find one? RCU read side. */
+bool pavo_window_has_route(const struct pavo_fifo_window *window, u32 node,
+			   u32 to);
+/** pavo_window_no_route - the mark of a frame without a route, enum pavo_frame_state; likewise. */
+u32 pavo_window_no_route(const struct pavo_fifo_window *window, u32 node);
 
 /**
  * pavo_window_nodes_init - allocate @window's table of nodes, without routes.
@@ -343,6 +357,10 @@ void pavo_window_wake(struct pavo_windows *all);
  */
 int pavo_window_put(struct pavo_fifo_window *window,
 		    const struct pavo_put *put);
+
+/** pavo_window_put_message - put a message into a frame. Return, context: likewise. */
+int pavo_window_put_message(struct pavo_fifo_window *window,
+			    const struct pavo_rx *rx);
 
 /* A copy of the first line of a frame. */
 struct pavo_frame_line {

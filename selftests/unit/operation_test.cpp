@@ -64,6 +64,12 @@ TEST(Arrivals, AreCheckedByTheirRows)
 		{PAVO_OP_WINDOW_DONE, 0, 0, PAVO_PVO_KEY + 1,
 		 PAVO_CNT_rx_drop_rdma_invalid},
 	};
+	pavo_pkt from_group = Machine::packet(PAVO_OP_WINDOW_MESSAGE, 1);
+
+	from_group.src_window |= PAVO_WINDOW_GROUP;
+	EXPECT_EQ(pavo_arrival_check(pavo_arrival_of(PAVO_OP_WINDOW_MESSAGE),
+				     &from_group),
+		  PAVO_CNT_rx_drop_rdma_invalid);
 
 	for (auto &c : cases) {
 		pavo_pkt pkt = Machine::packet(c.opcode, 1);

@@ -37,6 +37,15 @@ void Driver::take(uint32_t id)
 	pavo_operation_reset(&rcxt.op);
 }
 
+void Driver::bind(uint32_t id, uint32_t group, uint64_t base, uint64_t room)
+{
+	take(id);
+	pavo_operation &op = rcxts_[id].op;
+	op.group = group;
+	op.base = base;
+	op.room = room;
+}
+
 void Driver::end(uint32_t id, pavo_frame_state state)
 {
 	auto found = rcxts_.find(id);
@@ -78,16 +87,31 @@ void Driver::do_effects(const pavo_operation &op, const pavo_transition &tr)
 		kill();
 }
 
-uint32_t Driver::place(const Packet &packet)
+uint32_t Driver::place(const pavo_operation &op, const Packet &packet)
 {
 	const std::vector<uint8_t> &data = packet.payload;
-	pavo_pvo_result result =
-		check(packet.rdma().pvo, uint32_t(data.size()));
+	u64 pvo;
+	pavo_pvo_result result = pavo_operation_place(&op, &packet.pkt, &pvo);
 
 	if (!result)
-		std::ranges::copy(data,
-				  bytes_.begin() + long(packet.rdma().pvo));
+		result = check(pvo, uint32_t(data.size()));
+	if (!result)
+		std::ranges::copy(data, bytes_.begin() + long(pvo));
 	return result;
+}
+
+bool Driver::put_group_done(const pavo_group_done &, const pavo_operation &)
+{
+	ADD_FAILURE() << "it is in no group";
+	return true;
+}
+
+uint32_t Driver::put_done_frame(const pavo_operation &op,
+				const pavo_transition &tr)
+{
+	if (op.group)
+		return !put_group_done(pavo_binding_done_frame(&op, &tr), op);
+	return !put_done(pavo_operation_done_frame(&op, &tr));
 }
 
 uint32_t Driver::do_action(const pavo_operation &op, const pavo_transition &tr,
@@ -95,14 +119,14 @@ uint32_t Driver::do_action(const pavo_operation &op, const pavo_transition &tr,
 {
 	switch (tr.action) {
 	case PAVO_ACTION_PLACE:
-		return place(*packet);
+		return place(op, *packet);
 	case PAVO_ACTION_PUT_PIECE:
 		return !put_piece(pavo_operation_piece_frame(&op, &tr), op,
 				  packet->payload);
 	case PAVO_ACTION_PUT_READ:
 		return !put_request(pavo_operation_read_frame(&tr));
 	case PAVO_ACTION_PUT_DONE:
-		return !put_done(pavo_operation_done_frame(&op, &tr));
+		return put_done_frame(op, tr);
 	case PAVO_ACTION_CHECK_MAPPED:
 		return check(tr.pvo, tr.length);
 	case PAVO_ACTION_FIND_ROUTE:

@@ -16,7 +16,7 @@
 #include <pavo/frame.hpp>
 
 extern "C" {
-#include "window/operation.h"
+#include "window/binding.h"
 }
 
 namespace rcxt {
@@ -51,6 +51,8 @@ public:
 
 	/* Gives the window an rCxt of that id, if it has none. */
 	void take(uint32_t id);
+	/* Binds @room bytes from @base on to an rCxt of a group. */
+	void bind(uint32_t id, uint32_t group, uint64_t base, uint64_t room);
 	/* Ends all operations, and revokes all rCxts. */
 	void lose_all(pavo_frame_state state);
 	/* Ends the operation of an rCxt, if there is one. */
@@ -82,6 +84,8 @@ protected:
 			       const pavo_operation &op,
 			       std::span<const uint8_t> data) = 0;
 	virtual bool put_request(const pavo_rdma_request &request) = 0;
+	virtual bool put_group_done(const pavo_group_done &done,
+				    const pavo_operation &op);
 	/* May the process have these bytes touched? */
 	virtual pavo_pvo_result check(uint64_t pvo, uint32_t length) const;
 	/* A request of the process named memory that is not its own. */
@@ -96,7 +100,9 @@ private:
 	void do_effects(const pavo_operation &op, const pavo_transition &tr);
 	uint32_t do_action(const pavo_operation &op, const pavo_transition &tr,
 			   const Packet *packet);
-	uint32_t place(const Packet &packet);
+	uint32_t place(const pavo_operation &op, const Packet &packet);
+	uint32_t put_done_frame(const pavo_operation &op,
+				const pavo_transition &tr);
 	void send_control(const pavo_transition &tr);
 	std::vector<uint8_t> bytes(uint64_t pvo, uint32_t length) const;
 	void send(pavo_window_op opcode, const pavo_rdma_control &control,

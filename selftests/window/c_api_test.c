@@ -608,6 +608,7 @@ int main(int argc, char **argv)
 	test_jobs(&a);
 	by_paths(&a, &b);
 	test_windows(&a, &b);
+	test_broadcast(&a, &b);
 	ends(&a, &b);
 	close_end(&a);
 	close_end(&b);

@@ -52,5 +52,7 @@ struct pavo_window *open_window(const struct end *end, uint16_t node);
 void test_jobs(const struct end *end);
 /* c_window_test.c: windows without pavo_rdma, between these two. */
 void test_windows(struct end *a, struct end *b);
+/* c_broadcast_test.c: groups of windows, from the first to the second. */
+void test_broadcast(struct end *a, struct end *b);
 
 #endif /* PAVO_C_SCENE_H */

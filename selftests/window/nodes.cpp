@@ -115,6 +115,9 @@ constexpr Test tests[] = {
 	{"striped-without", nodes::serve_striped, nodes::ask_striped_without},
 	{"striped-recovery", nodes::serve_striped_recoveries,
 	 nodes::ask_striped_recoveries},
+	{"broadcast", nodes::serve_broadcast, nodes::join_broadcast},
+	{"broadcast-missed", nodes::serve_broadcast_missed,
+	 nodes::join_broadcast_late},
 };
 
 int usage()

@@ -198,6 +198,10 @@ Role serve_striped, ask_striped, ask_striped_without;
 /* ... or both begin anew. */
 Role serve_striped_recoveries, ask_striped_recoveries;
 
+/* RDMA to a group that all but the last client are in; what one of them misses it gets alone. */
+Role serve_broadcast, join_broadcast, serve_broadcast_missed,
+	join_broadcast_late;
+
 } // namespace nodes
 
 #endif // PAVO_WINDOW_NODES_H

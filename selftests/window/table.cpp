@@ -5,6 +5,8 @@
 #include <cinttypes>
 #include <cstdio>
 
+#include <rdma/pavo-abi.h>
+
 #include "../common/files.h"
 
 namespace windows {

@@ -32,6 +32,7 @@ enum pavo_frame_type {
 	PAVO_FRAME_RDMA_READ = 3, /* likewise; or arrived: send pieces of it */
 	PAVO_FRAME_RDMA_DONE = 4, /* arrived: struct pavo_rdma_done */
 	PAVO_FRAME_RDMA_PIECE = 5, /* struct pavo_rdma_piece, data follows */
+	PAVO_FRAME_RDMA_BROADCAST = 12, /* arrived: struct pavo_group_done */
 };
 
 /*
@@ -43,6 +44,7 @@ enum pavo_message_kind {
 	/* of libraries to each other; 64 and above: of no library here */
 	PAVO_MESSAGE_RDMA = 1,
 	PAVO_MESSAGE_STRIPED = 2,
+	PAVO_MESSAGE_BROADCAST = 3,
 	/* of network interfaces over windows (PAVO_OBJECT_INTERFACE) to each other */
 	PAVO_MESSAGE_NETIF = 7,
 	PAVO_MESSAGE_NETIF_OFFER = 8,
@@ -58,9 +60,10 @@ enum pavo_frame_state {
 	PAVO_FRAME_BAD_TYPE = 4,
 	PAVO_FRAME_BAD_LENGTH = 5, /* more than the window's max_payload */
 	PAVO_FRAME_BAD_NODE = 6, /* the window has no route to it */
-	PAVO_FRAME_BAD_WINDOW = 7, /* not an id of 24 bits */
-	PAVO_FRAME_BAD_REQUEST =
-		8, /* undefined flags; another peer than its operation's */
+	/* not an id of 24 bits; of a node that is a group's address: no group */
+	PAVO_FRAME_BAD_WINDOW = 7,
+	/* undefined flags; another peer than its operation's; not possible with a group */
+	PAVO_FRAME_BAD_REQUEST = 8,
 	PAVO_FRAME_BAD_RCXT =
 		9, /* not this window's, or of before a recovery */
 	PAVO_FRAME_BUSY = 10, /* the rCxt sends data of another operation */
@@ -226,6 +229,57 @@ struct pavo_rdma_done {
 };
 
 /*
+ * Groups (sources.md#windows-broadcast, sources.md#windows-multicast). Windows of a job agree on
+ * a group: a multicast address, and a number that has the bit PAVO_WINDOW_GROUP, which no id of a
+ * window has. A window joins it with both. A window opened with PAVO_WINDOW_BROADCAST sends to all
+ * members: to a node whose address is the group's, and to the group's number as window. The
+ * window that sends gets no copy. A message becomes a frame at each member.
+ *
+ * A frame RDMA_WRITE to a group has as @remote_rcxt a number below PAVO_GROUP_RCXTS, on which the
+ * windows agree, too: the group rCxt. Each member binds it to memory of its own. @remote_pvo is an
+ * offset in that memory. At most NOTIFY_TARGET is in @flags; the adapter marks other frames of
+ * RDMA to a group BAD_REQUEST. Members without the binding drop the packets. Each of the others
+ * notifies its process by a frame RDMA_BROADCAST, and no adapter notifies the source: processes
+ * acknowledge by messages. The source sends a further attempt, with a higher tid, to those that
+ * were silent: to a node with an address of its own, and the group's number as window. An attempt
+ * at an operation that is complete notifies the process there once more.
+ *
+ * A binding has one operation at a time: while its data is incomplete, that of other windows is
+ * dropped. All windows that send by a group rCxt use one sequence of tids.
+ */
+#define PAVO_WINDOW_GROUP 0x800000u
+#define PAVO_GROUP_RCXTS 64u
+/* Most windows of an adapter in a group, and groups of a window. */
+#define PAVO_GROUP_WINDOWS 64u
+#define PAVO_WINDOW_GROUPS 16u
+
+/**
+ * struct pavo_group_done - payload of frames RDMA_BROADCAST; all data is visible. The frame's
+ * header names the window that sent it.
+ * @group:     number of the group
+ * @rcxt:      group rCxt
+ * @peer_rcxt: rCxt of the source
+ * @length:    as requested
+ * @tid:       of an attempt at the operation
+ * @tag:       as requested
+ * @attempts:  as requested, with @tid
+ * @status:    enum pavo_pvo_result; not 0: the request named bytes beyond the binding, or the
+ *             bound memory is not the job's any more, and the operation is over
+ * @reserved:  0
+ */
+struct pavo_group_done {
+	__u32 group;
+	__u32 rcxt;
+	__u32 peer_rcxt;
+	__u32 length;
+	__aligned_u64 tid;
+	__u32 tag;
+	__u16 attempts;
+	__u8 status;
+	__u8 reserved;
+};
+
+/*
  * Id of an rCxt: its index in the adapter's pool, and above that the pool's key, which changes
  * with every recovery.
  */
@@ -326,6 +380,10 @@ enum pavo_window_more_method {
 	PAVO_METHOD_WINDOW_REMOVE_HANDLER,
 	PAVO_METHOD_WINDOW_DISABLE,
 	PAVO_METHOD_WINDOW_SNAPSHOT,
+	PAVO_METHOD_WINDOW_JOIN,
+	PAVO_METHOD_WINDOW_LEAVE,
+	PAVO_METHOD_WINDOW_BIND,
+	PAVO_METHOD_WINDOW_UNBIND,
 };
 
 enum pavo_window_attr {
@@ -345,13 +403,17 @@ enum pavo_window_attr {
 	 * disabled; once 0 it stays 0.
 	 */
 	PAVO_ATTR_WINDOW_AT_WORK,
+	PAVO_ATTR_WINDOW_JOIN_ARGS, /* in: struct pavo_group_join_args */
+	PAVO_ATTR_WINDOW_GROUP, /* in: __u32, number of a group */
+	PAVO_ATTR_WINDOW_BIND_ARGS, /* in: struct pavo_group_bind_args */
+	PAVO_ATTR_WINDOW_UNBIND_ARGS, /* in: struct pavo_group_unbind_args */
 };
 
 /* pavo_window_args.flags */
 enum pavo_window_flag {
 	/*
-	 * The window takes packets that were sent to a multicast group or a broadcast
-	 * address; else the adapter drops them. Adapters send none.
+	 * The window may send to multicast groups: a node may have a group's address. It
+	 * receives what is sent to a group after it has joined it, with or without this flag.
 	 */
 	PAVO_WINDOW_BROADCAST = 0x1,
 	PAVO_WINDOW_FLAGS = 0x1,
@@ -421,7 +483,9 @@ enum pavo_node_flag {
  * @sgid_index: an address of this adapter, with PAVO_NODE_SGID; else 0
  * @reserved:   0
  *
- * Errors: EINVAL: unknown node, address or flag; ENOSPC: more routes than PAVO_ROUTES_MOST;
+ * Errors: EINVAL: unknown node, address or flag; a multicast group's address, without
+ * PAVO_WINDOW_BROADCAST, or where the node has another address; the broadcast address of a subnet,
+ * or the limited one: no adapter sends to these; ENOSPC: more routes than PAVO_ROUTES_MOST;
  * ENOMEM. After an error the routes are as before.
  */
 struct pavo_window_node_args {
@@ -431,6 +495,59 @@ struct pavo_window_node_args {
 	__u16 ports;
 	__u16 sgid_index;
 	__u16 reserved[3];
+};
+
+/**
+ * struct pavo_group_join_args - a group that the window joins, and its adapter's interface with
+ * it (IGMP, MLD). Calls about groups count for the user that the job counts for.
+ * @gid:      a multicast address, of IPv4 as ::ffff:a.b.c.d
+ * @group:    number of the group, PAVO_WINDOW_GROUP and any lower bits
+ * @reserved: 0
+ *
+ * Errors: EINVAL; EEXIST: the window is in the group, or others of the job are in it with another
+ * address; ENOSPC: the group has PAVO_GROUP_WINDOWS windows of the adapter, the window
+ * PAVO_WINDOW_GROUPS groups, or the adapter too many memberships; EDQUOT: the user has as many as
+ * it may (share_per_user); EADDRNOTAVAIL, EAFNOSUPPORT: the interface has no addresses of that
+ * family; ENODEV: the interface is gone; ESHUTDOWN: the window is disabled; ENOMEM.
+ *
+ * PAVO_METHOD_WINDOW_LEAVE takes the number, and ends the window's bindings of the group. When it
+ * returns no data of the group is written any more. Errors: EINVAL: the window is not in it.
+ */
+struct pavo_group_join_args {
+	__u8 gid[16];
+	__u32 group;
+	__u32 reserved;
+};
+
+/**
+ * struct pavo_group_bind_args - memory of the window's job for a group rCxt.
+ * @group:  number of a group that the window is in
+ * @rcxt:   group rCxt, below PAVO_GROUP_RCXTS
+ * @pvo:    first byte
+ * @length: bytes, not 0
+ * @tid:    attempts with this tid or a lower one are of the past: they are dropped
+ *
+ * Errors: EINVAL: also where the window is not in the group; EEXIST: the group rCxt is bound;
+ * EFAULT: the first or the last byte is not memory of the job; ENOMEM; ESHUTDOWN. Recoveries of
+ * the adapter do not end a binding.
+ */
+struct pavo_group_bind_args {
+	__u32 group;
+	__u32 rcxt;
+	__aligned_u64 pvo;
+	__aligned_u64 length;
+	__aligned_u64 tid;
+};
+
+/**
+ * struct pavo_group_unbind_args - a binding to be ended. When the call returns no data is written
+ * by it. Errors: EINVAL: there is none.
+ * @group: number of the group
+ * @rcxt:  group rCxt
+ */
+struct pavo_group_unbind_args {
+	__u32 group;
+	__u32 rcxt;
 };
 
 /* pavo_lmt.events */

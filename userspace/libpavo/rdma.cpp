@@ -136,6 +136,11 @@ private:
 	bool lost_ = false;
 };
 
+RdmaPort &Rdma::port_of(Rdma &rdma) noexcept
+{
+	return *rdma.port_;
+}
+
 Rdma::Rdma(Window &window, Rcxts &&rcxts, const RdmaOptions &options)
 	: window_(&window), rcxts_(std::move(rcxts)),
 	  once_(std::make_unique<RdmaOnce>()),
@@ -351,6 +356,14 @@ void Rdma::take_read_request(const Message &message)
 		engine_->feed(message.from, request, std::move(fill));
 }
 
+void Rdma::take_group_done(const Message &message)
+{
+	auto found = group_.find(message.group_done().group);
+
+	if (found != group_.end())
+		found->second(message);
+}
+
 void Rdma::take_control(const Message &message, Clock::time_point now)
 {
 	auto control = RdmaControl::decode(message.payload);
@@ -421,6 +434,9 @@ void Rdma::take(const Message &message, Clock::time_point now)
 		break;
 	case FrameType::rdma_read:
 		take_read_request(message);
+		break;
+	case FrameType::rdma_broadcast:
+		take_group_done(message);
 		break;
 	default:
 		if (message.kind == message_kind::rdma)

@@ -21,6 +21,7 @@ enum class FrameType : uint8_t {
 	rdma_read = 3, /* received: a peer requests data, RequestFrame */
 	rdma_done = 4, /* DoneFrame */
 	rdma_piece = 5, /* PieceFrame, followed by data */
+	rdma_broadcast = 12, /* GroupDoneFrame */
 };
 
 /** Kinds of messages. */
@@ -28,6 +29,7 @@ namespace message_kind {
 constexpr uint8_t plain = 0; /* a message of a program */
 constexpr uint8_t rdma = 1; /* control message between two Rdma */
 constexpr uint8_t striped = 2; /* control message between two Striped */
+constexpr uint8_t broadcast = 3; /* acknowledgment of a BroadcastTarget */
 constexpr uint8_t first_own = 64; /* programs may use this and higher kinds */
 } // namespace message_kind
 
@@ -40,9 +42,10 @@ enum class FrameState : uint32_t {
 	bad_type = 4,
 	bad_length = 5, /* more than Window::max_payload() */
 	bad_node = 6, /* the window has no route to it */
-	bad_window = 7, /* more than 24 bits */
+	bad_window =
+		7, /* more than 24 bits; no group, at the address of a group */
 	bad_request =
-		8, /* unknown flags, or another peer than that of its operation */
+		8, /* unknown flags, another peer than that of its operation, not possible with a group */
 	bad_rcxt = 9, /* not a context of this window, or ended by a recovery */
 	busy = 10, /* the context is sending another operation */
 	stale = 11, /* tid not above that of the context */
@@ -117,6 +120,27 @@ struct DoneFrame {
 	/** True if this end is the target, false if it is the source. */
 	bool target = false;
 	uint16_t attempts = 0;
+};
+
+/** Bit of a number that names a group of windows; no window has it in its number. */
+constexpr uint32_t window_group = 0x800000;
+/** Group contexts have numbers below this. */
+constexpr uint32_t group_rcxts = 64;
+
+/** Completion of an operation of a group, at a member: all data is visible. */
+struct GroupDoneFrame {
+	/** Number of the group, and group context. */
+	uint32_t group = 0;
+	uint32_t rcxt = 0;
+	/** Context of the window that sent it. */
+	uint32_t peer_rcxt = 0;
+	uint32_t length = 0;
+	/** Tid of an attempt at the operation; the first one had tid - attempts. */
+	uint64_t tid = 0;
+	uint32_t tag = 0;
+	uint16_t attempts = 0;
+	/** Other than ok: bytes beyond the binding, or no memory, and the operation has failed. */
+	PvoResult status = PvoResult::ok;
 };
 
 } // namespace pavo

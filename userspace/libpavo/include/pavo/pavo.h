@@ -127,7 +127,7 @@ int pavo_mapping_shared(const struct pavo_mapping *mapping);
  * @send_frames: of the send FIFO, a power of two, 16 to 32768; 0: 64
  * @recv_frames: of the receive FIFO, likewise; 0: 256
  * @nodes:       numbers of machines that it may send to are below this; 0: 64
- * @broadcast:   a flag of the local mapping table (sources.md#windows-lmt); has no effect
+ * @broadcast:   1: the window may send to multicast groups (sources.md#windows-lmt)
  * @recv_event:  eventfd, signalled as pavo_window_event_after() asks; 0: none
  * @send_event:  eventfd, signalled as pavo_window_sent_event_after() asks; 0: none
  */

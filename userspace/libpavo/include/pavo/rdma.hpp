@@ -24,6 +24,7 @@ namespace pavo {
 
 class RdmaEngine;
 class RdmaOnce;
+class RdmaPort;
 class Striped;
 
 struct RdmaOptions {
@@ -218,9 +219,13 @@ public:
 	uint64_t retries() const;
 
 private:
-	/** Sends control messages of a kind below message_kind::first_own. */
+	/** They send control messages of a kind below message_kind::first_own. */
 	friend class Striped;
+	friend class Broadcast;
+	friend class BroadcastTarget;
 	class WindowPort;
+	/** The port of @rdma, by which a Broadcast sends, too. */
+	static RdmaPort &port_of(Rdma &rdma) noexcept;
 
 	Rdma(Window &window, Rcxts &&rcxts, const RdmaOptions &options);
 
@@ -234,6 +239,7 @@ private:
 	void take_done(const Message &message, Clock::time_point now);
 	void take_piece(const Message &message);
 	void take_read_request(const Message &message);
+	void take_group_done(const Message &message);
 	void take_control(const Message &message, Clock::time_point now);
 	void arrive(const RdmaArrival &arrival, uint64_t first);
 	Result<void> answer(Clock::time_point now);
@@ -253,6 +259,8 @@ private:
 	std::vector<Query> queries_;
 	/** By their kind. */
 	std::map<uint8_t, std::function<void(const Message &)>> message_;
+	/** Completions of operations of a group, by its number. */
+	std::map<uint32_t, std::function<void(const Message &)>> group_;
 	std::function<void(const RdmaArrival &)> arrival_;
 	std::function<void(const RdmaPiece &)> piece_;
 	std::function<RdmaFill(const RdmaReadRequest &)> feed_;

@@ -34,7 +34,7 @@ struct WindowOptions {
 	/** eventfds for recv_threshold() and send_threshold(); -1: none. See also handler.hpp. */
 	int recv_event = -1;
 	int send_event = -1;
-	/** Flag of the local mapping table (sources.md#windows-lmt): take broadcasts and multicasts. */
+	/** Flag of the local mapping table (sources.md#windows-lmt): may send to multicast groups. */
 	bool broadcast = false;
 };
 
@@ -61,6 +61,8 @@ struct Message {
 	std::span<const std::byte> piece_bytes() const;
 	/** Reads a frame of type rdma_read: a peer's request for data. */
 	RequestFrame request() const;
+	/** Reads a frame of type rdma_broadcast: the completion of an operation of a group. */
+	GroupDoneFrame group_done() const;
 };
 
 /** State of a window. */
@@ -157,7 +159,8 @@ public:
 	/**
 	 * Replace the routes to a node by routes to one of its addresses, or add these. Packets use
 	 * the routes round-robin (sources.md#windows-striping). Fails with EINVAL: @node, @gid or
-	 * @options; ENOSPC: there would be more than 64 routes; ENOMEM; EIO: the adapter is gone.
+	 * @options; a multicast group without WindowOptions::broadcast, or for a node with another
+	 * address; a broadcast address; ENOSPC: there would be more than 64 routes; ENOMEM; EIO: the adapter is gone.
 	 * Routes are unchanged on error.
 	 */
 	Result<void> set_node(uint16_t node, const Gid &gid,
@@ -260,6 +263,33 @@ public:
 		const std::function<void(std::span<std::byte>)> &fill) noexcept;
 	/** Returns the most bytes of data in a frame. */
 	uint32_t max_piece() const;
+
+	/**
+	 * Joins a group of windows of the job (sources.md#windows-multicast), so that this window
+	 * gets a copy of each message that others send to it, and RDMA to memory that it binds. @gid:
+	 * multicast address; @group: number that the windows agreed on, with the bit window_group.
+	 * Windows send to it as to a node, with that address and number.
+	 *
+	 * Fails with EINVAL: @gid or @group; EEXIST: it is in the group, or others of the job are in
+	 * it with another address; ENOSPC: 64 windows of the adapter are in it, this window is in 16
+	 * groups, or the adapter in too many; EDQUOT: this user has its share of memberships
+	 * (share_per_user); EADDRNOTAVAIL, EAFNOSUPPORT: the interface has no addresses of that
+	 * family; ENOMEM; ESHUTDOWN: the window is disabled; EIO: the adapter is gone.
+	 */
+	Result<void> join(const Gid &gid, uint32_t group) noexcept;
+	/** Leaves a group, and ends its bindings. Fails with EINVAL: it is not in it; EIO. */
+	Result<void> leave(uint32_t group) noexcept;
+	/**
+	 * Binds memory of the job to a group context, below group_rcxts: RDMA of other windows to the
+	 * group names offsets in it. @tid: attempts up to it are of the past, and dropped.
+	 *
+	 * Fails with EINVAL: @rcxt or @length, or the window is not in the group; EEXIST: it is
+	 * bound; EFAULT: not memory of the job; ENOMEM; ESHUTDOWN: the window is disabled; EIO.
+	 */
+	Result<void> bind(uint32_t group, uint32_t rcxt, Pvo pvo,
+			  uint64_t length, uint64_t tid = 0) noexcept;
+	/** Ends a binding: nothing is written by it any more. Fails with EINVAL: there is none; EIO. */
+	Result<void> unbind(uint32_t group, uint32_t rcxt) noexcept;
 
 	/**
 	 * Disables the window; does not wait for CPUs that use it. After the call no CPU begins to

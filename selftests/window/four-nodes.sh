@@ -1,0 +1,28 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# All nodes of a cluster run this: node 1 sends to a group that all others but the last one are in,
+# on a wire that is good and on one that is not. Node 1 prints TAP. Called by run-four.sh.
+# usage: four-nodes.sh FOLDER-OF-TEST-PROGRAMS FOLDER-OF-PAVO-COPY
+set -u
+here=$(dirname "$(readlink -f "$0")")
+# shellcheck source=selftests/verbs/lib.sh
+. "$here/../verbs/lib.sh"
+# shellcheck source=selftests/window/nodes-lib.sh
+. "$here/nodes-lib.sh"
+programs=$1
+
+# all_of_them WHERE NODE
+# shellcheck disable=SC2317  # called by on_both_wires
+all_of_them()
+{
+	between "$programs/pavo-nodes" "RDMA to a group$1" "$2" "broadcast rdma0"
+	[ -n "$1" ] || between "$programs/pavo-nodes" "what one node of a group missed" "$2" \
+		"broadcast-missed rdma0"
+}
+
+load_driver pavo || exit 1
+need_part windows
+rdma link add rdma0 type pavo netdev eth0 || exit 1
+usable rdma0
+on_both_wires 1 1

@@ -1,0 +1,752 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * group_tests.cpp - sending to many: the flag of the window, groups that windows join, and
+ * bindings, by which RDMA to a group finds memory of each member.
+ */
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "adapter.h"
+#include "raw.h"
+#include "command.hpp"
+#include "shared_window.hpp"
+
+using namespace windows;
+
+namespace {
+
+pavo::Gid ipv4(uint8_t a, uint8_t b, uint8_t c, uint8_t d)
+{
+	return {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, a, b, c, d}};
+}
+
+/* Of the site: a router may forward it. */
+pavo::Gid ipv6_group(uint8_t last)
+{
+	return {{0xff, 0x05, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, last}};
+}
+
+const auto invalid = pavo::Unexpected(std::errc::invalid_argument);
+
+/* The addresses of all hosts of a subnet, which no window sends to. */
+std::vector<pavo::Gid> broadcast_addresses(const Address &own)
+{
+	auto subnet = own.gid;
+
+	subnet[15] = 0xff;
+	return {ipv4(255, 255, 255, 255), subnet};
+}
+
+TEST(Broadcast, ToGroupsNeedsTheFlag)
+{
+	Pair pair;
+	auto window = another(pair, {.broadcast = true});
+
+	for (auto group : {ipv4(239, 1, 2, 3), ipv4(224, 0, 0, 1)}) {
+		EXPECT_EQ(pair.a.set_node(5, group), invalid);
+		EXPECT_EQ(pair.a.add_route(5, group), invalid);
+		must(window->set_node(5, group));
+	}
+}
+
+TEST(Broadcast, ToGroupsOfIpv6NeedsTheFlag)
+{
+	Pair pair(true);
+	const pavo::WindowOptions options = {.node = node_b,
+					     .gid_index = pair.address_b.index,
+					     .broadcast = true};
+	auto window = pavo::Window::open(pair.job_b, options).value();
+
+	EXPECT_EQ(pair.a.set_node(5, ipv6_group(3)), invalid);
+	must(window.set_node(5, ipv6_group(3)));
+}
+
+TEST(Broadcast, ToASubnetIsRefusedAtTheCall)
+{
+	Pair pair;
+	auto window = another(pair, {.broadcast = true});
+
+	for (const auto &all : broadcast_addresses(pair.address_b)) {
+		EXPECT_EQ(pair.b.set_node(5, all), invalid);
+		EXPECT_EQ(window->set_node(5, all), invalid);
+	}
+}
+
+TEST(Broadcast, NodeIsOneAddressOrAGroup)
+{
+	Pair pair;
+	auto window = another(pair, {.broadcast = true});
+
+	must(window->set_node(5, ipv4(239, 1, 2, 3)));
+	EXPECT_EQ(window->add_route(5, pair.address_a.gid), invalid);
+	must(window->add_route(5, ipv4(239, 1, 2, 4)));
+	must(window->set_node(5, pair.address_a.gid));
+	EXPECT_EQ(window->add_route(5, ipv4(239, 1, 2, 3)), invalid);
+}
+
+/* ------------------------------------------------------------------ groups */
+
+constexpr uint32_t group_number = pavo::window_group | 77, group_rcxt = 3;
+constexpr uint16_t group_node = 5;
+constexpr size_t group_memory = 1 << 17;
+constexpr uint8_t write_target = pavo::rdma_flag::notify_target;
+
+const pavo::Gid group_gid = ipv4(239, 7, 7, 7);
+
+/* A frame that arrived at a member; of RDMA, with its completion. */
+struct Arrived {
+	pavo::WindowAddress from;
+	std::string text = {};
+	std::optional<pavo::GroupDoneFrame> done = {};
+};
+
+/* A window of the second adapter with memory of its own. */
+struct Member {
+	Member(Pair &pair, pavo::Job &job, uint32_t number)
+		: window(pavo::Window::open(job,
+					    {.node = node_b,
+					     .gid_index = pair.address_b.index})
+				 .value()),
+		  buffer(job, group_memory, number)
+	{
+	}
+
+	void join() { must(window.join(group_gid, group_number)); }
+	void bind(uint64_t tid = 0)
+	{
+		must(window.bind(group_number, group_rcxt, {buffer.pvo()},
+				 group_memory, tid));
+	}
+
+	/* Takes what has come. */
+	void take()
+	{
+		window.receive([&](const pavo::Message &message) {
+			Arrived one{.from = message.from};
+			auto bytes = message.payload;
+
+			if (message.type == pavo::FrameType::rdma_broadcast)
+				one.done = message.group_done();
+			else
+				one.text.assign(reinterpret_cast<const char *>(
+							bytes.data()),
+						bytes.size());
+			all.push_back(one);
+		});
+	}
+
+	/* Waits for frame @n. */
+	const Arrived &wait(size_t n = 0)
+	{
+		EXPECT_TRUE(eventually([&] {
+			take();
+			return all.size() > n;
+		}));
+		all.resize(std::max(all.size(), n + 1));
+		return all[n];
+	}
+
+	pavo::Window window;
+	Buffer buffer;
+	std::vector<Arrived> all;
+};
+
+/* A window of the first adapter that sends to the group, and two of the second one. */
+struct Grouped : Pair {
+	Grouped()
+		: source(pavo::Window::open(job_a,
+					    {.node = node_a,
+					     .gid_index = address_a.index,
+					     .broadcast = true})
+				 .value()),
+		  memory(job_a, group_memory, 1), one(*this, job_b, 2),
+		  two(*this, job_b, 3)
+	{
+		must(source.take_rcxts({&rcxt, 1}));
+		must(source.set_node(group_node, group_gid));
+		must(source.set_node(node_b, address_b.gid));
+	}
+
+	pavo::RequestFrame write(uint32_t length, uint64_t offset = 0)
+	{
+		return {.local_rcxt = rcxt,
+			.remote_rcxt = group_rcxt,
+			.tid = ++tid,
+			.local_pvo = memory.pvo(offset),
+			.remote_pvo = offset,
+			.length = length,
+			.tag = uint32_t(tid + 500),
+			.flags = write_target,
+			.attempts = 0,
+			.cookie = 0};
+	}
+
+	/* Return: what the frame was marked with. */
+	pavo::FrameState ask(const pavo::RequestFrame &request,
+			     uint16_t node = group_node,
+			     uint32_t number = group_number,
+			     pavo::Direction way = pavo::Direction::write)
+	{
+		must(source.prepare_rdma(way, {node, number}, request));
+		must(source.start());
+		return mark();
+	}
+
+	pavo::FrameState mark()
+	{
+		pavo::FrameState state = pavo::FrameState::empty;
+
+		eventually([&] { return source.sent({&state, 1}) == 1; });
+		return state;
+	}
+
+	void say(const std::string &text, pavo::WindowAddress to)
+	{
+		must(source.send(to, std::as_bytes(std::span(text))));
+	}
+
+	/* Does the member have the bytes of an operation, and no others? */
+	bool placed(const Member &member, uint32_t number, size_t from,
+		    size_t bytes) const
+	{
+		return member.buffer.holds(1, from, bytes) &&
+		       member.buffer.holds(number, 0, from) &&
+		       member.buffer.holds(number, from + bytes,
+					   group_memory - from - bytes);
+	}
+
+	pavo::Window source;
+	Buffer memory;
+	Member one;
+	Member two;
+	uint32_t rcxt = 0;
+	uint64_t tid = 0;
+};
+
+TEST(Groups, MessageReachesEachMember)
+{
+	Grouped group;
+	Member none(group, group.job_b, 4);
+	Member here(group, group.job_a, 5);
+
+	for (Member *member : {&group.one, &group.two, &here})
+		member->join();
+	must(group.source.join(group_gid, group_number));
+	group.say("to many", {group_node, group_number});
+	for (Member *member : {&group.one, &group.two, &here}) {
+		EXPECT_EQ(member->wait().text, "to many");
+		EXPECT_EQ(member->wait().from, group.source.address());
+	}
+	EXPECT_TRUE(quiet(none.window));
+	EXPECT_TRUE(quiet(group.source)) << "it has sent that itself";
+	must(group.two.window.leave(group_number));
+	group.say("to less", {group_node, group_number});
+	EXPECT_EQ(group.one.wait(1).text, "to less");
+	EXPECT_TRUE(quiet(group.two.window));
+}
+
+TEST(Groups, WriteGoesToTheMemoryOfEachMember)
+{
+	constexpr uint32_t length = 100'000, packet = 1380;
+	Grouped group;
+	Member unbound(group, group.job_b, 4);
+
+	for (Member *member : {&group.one, &group.two, &unbound})
+		member->join();
+	group.one.bind();
+	group.two.bind();
+	Moved sent(group.device_a, "tx_rdma_packets"),
+		discarded(group.device_b, "rx_drop_binding");
+	auto request = group.write(length, 1000);
+	EXPECT_EQ(group.ask(request), pavo::FrameState::sent);
+	for (Member *member : {&group.one, &group.two}) {
+		const Arrived &end = member->wait();
+
+		ASSERT_TRUE(end.done);
+		EXPECT_EQ(end.from, group.source.address());
+		EXPECT_EQ(end.done->group, group_number);
+		EXPECT_EQ(end.done->rcxt, group_rcxt);
+		EXPECT_EQ(end.done->peer_rcxt, group.rcxt);
+		EXPECT_EQ(end.done->tid, request.tid);
+		EXPECT_EQ(end.done->length, length);
+		EXPECT_EQ(end.done->tag, request.tag);
+		EXPECT_EQ(end.done->status, pavo::PvoResult::ok);
+	}
+	EXPECT_TRUE(group.placed(group.one, 2, 1000, length));
+	EXPECT_TRUE(group.placed(group.two, 3, 1000, length));
+	EXPECT_TRUE(unbound.buffer.holds(4));
+	EXPECT_EQ(sent.by(), (length + packet - 1) / packet)
+		<< "each packet is on the wire once";
+	EXPECT_EQ(discarded.by(), sent.by());
+	EXPECT_TRUE(quiet(unbound.window));
+}
+
+/* A member that missed all of it gets it alone, and the other one says once more that it has it. */
+TEST(Groups, LaterAttemptGoesToOneNode)
+{
+	Grouped group;
+
+	group.one.join();
+	group.two.join();
+	group.one.bind();
+	auto request = group.write(50'000);
+	EXPECT_EQ(group.ask(request), pavo::FrameState::sent);
+	EXPECT_TRUE(group.one.wait().done);
+	group.two.bind();
+	group.one.buffer.fill(6);
+	request.tid = ++group.tid;
+	request.attempts = 1;
+	Moved repeats(group.device_b, "rdma_repeats");
+	EXPECT_EQ(group.ask(request, node_b), pavo::FrameState::sent);
+	ASSERT_TRUE(group.two.wait().done);
+	EXPECT_EQ(group.two.wait().done->tid, request.tid);
+	EXPECT_EQ(group.two.wait().done->attempts, 1);
+	EXPECT_TRUE(group.placed(group.two, 3, 0, 50'000));
+	ASSERT_TRUE(group.one.wait(1).done);
+	EXPECT_EQ(group.one.wait(1).done->tid, request.tid - 1);
+	EXPECT_EQ(repeats.by(), 1u);
+	EXPECT_TRUE(group.one.buffer.holds(6)) << "nothing is placed again";
+}
+
+TEST(Groups, BytesBeyondTheBindingEndTheOperation)
+{
+	Grouped group;
+
+	group.one.join();
+	group.one.bind();
+	for (uint64_t offset : {group_memory - 99, group_memory, ~size_t(0)}) {
+		auto request = group.write(100);
+
+		request.remote_pvo = offset;
+		EXPECT_EQ(group.ask(request), pavo::FrameState::sent);
+		size_t n = group.one.all.size();
+		ASSERT_TRUE(group.one.wait(n).done);
+		EXPECT_EQ(group.one.wait(n).done->status,
+			  pavo::PvoResult::range);
+	}
+	EXPECT_TRUE(group.one.buffer.holds(2));
+	EXPECT_EQ(group.one.window.lmt().value().state,
+		  pavo::WindowState::valid);
+}
+
+/* -------------------------------------------------- what a process is refused */
+
+TEST(Groups, FramesThatEachMemberWouldAnswerAreRefused)
+{
+	using pavo::Direction;
+	Grouped group;
+	namespace flag = pavo::rdma_flag;
+	constexpr auto bad = pavo::FrameState::bad_request;
+	Moved sent(group.device_a, "tx_rdma_packets");
+
+	for (uint16_t node : {group_node, node_b}) {
+		for (unsigned flags : {flag::notify_source, flag::to_fifo,
+				       flag::from_fifo, uint8_t(0xff)}) {
+			auto request = group.write(10);
+
+			request.flags = uint8_t(flags | write_target);
+			EXPECT_EQ(group.ask(request, node), bad) << flags;
+		}
+		auto request = group.write(10);
+		EXPECT_EQ(group.ask(request, node, group_number,
+				    Direction::read),
+			  bad);
+		request = group.write(10);
+		request.remote_rcxt = pavo::group_rcxts;
+		EXPECT_EQ(group.ask(request, node), bad);
+		must(group.source.prepare_piece({node, group_number},
+						{.local_rcxt = group.rcxt,
+						 .tid = ++group.tid,
+						 .total = 64},
+						64, [](auto) {}));
+		must(group.source.start());
+		EXPECT_EQ(group.mark(), bad);
+	}
+	/* At the group's address there is no window but the group. */
+	auto request = group.write(10);
+	EXPECT_EQ(group.ask(request, group_node, group.b.number()),
+		  pavo::FrameState::bad_window);
+	group.say("x", {group_node, group.b.number()});
+	EXPECT_EQ(group.mark(), pavo::FrameState::bad_window);
+	EXPECT_EQ(group.ask(request, 6), pavo::FrameState::bad_node);
+	EXPECT_EQ(sent.by(), 0u);
+}
+
+TEST(Groups, JoiningIsRefused)
+{
+	Grouped group;
+	pavo::Window &window = group.one.window;
+
+	for (uint32_t number : {0u, 77u, pavo::window_group - 1, 0x1800000u})
+		EXPECT_EQ(window.join(group_gid, number), invalid) << number;
+	for (const auto &gid : broadcast_addresses(group.address_b))
+		EXPECT_EQ(window.join(gid, group_number), invalid);
+	EXPECT_EQ(window.join(group.address_b.gid, group_number), invalid);
+	EXPECT_EQ(window.join({}, group_number), invalid);
+	EXPECT_EQ(window.leave(group_number), invalid);
+	group.one.join();
+	const auto exists = pavo::Unexpected(std::errc::file_exists);
+	EXPECT_EQ(window.join(group_gid, group_number), exists);
+	EXPECT_EQ(window.join(ipv4(239, 7, 7, 8), group_number), exists);
+	EXPECT_EQ(group.two.window.join(ipv4(239, 7, 7, 8), group_number),
+		  exists);
+	for (uint32_t more = 1; more < PAVO_WINDOW_GROUPS; more++)
+		must(window.join(group_gid, group_number + more));
+	EXPECT_EQ(window.join(group_gid, group_number + PAVO_WINDOW_GROUPS),
+		  pavo::Unexpected(std::errc::no_space_on_device));
+	must(window.leave(group_number));
+	EXPECT_EQ(window.leave(group_number), invalid);
+	must(window.disable());
+	EXPECT_EQ(window.join(group_gid, group_number),
+		  pavo::Unexpected(ESHUTDOWN));
+}
+
+TEST(Groups, BindingIsRefused)
+{
+	Grouped group;
+	pavo::Window &window = group.one.window;
+	const pavo::Pvo there{group.one.buffer.pvo()};
+	auto bind = [&](uint32_t rcxt, pavo::Pvo pvo, uint64_t length) {
+		return window.bind(group_number, rcxt, pvo, length);
+	};
+
+	EXPECT_EQ(bind(1, there, 1), invalid) << "it is no member";
+	group.one.join();
+	EXPECT_EQ(bind(pavo::group_rcxts, there, 1), invalid);
+	EXPECT_EQ(bind(~0u, there, 1), invalid);
+	EXPECT_EQ(bind(1, there, 0), invalid);
+	EXPECT_EQ(bind(1, there, ~0ull), invalid);
+	const auto fault = pavo::Unexpected(std::errc::bad_address);
+	EXPECT_EQ(bind(1, there, group_memory + 1), fault);
+	EXPECT_EQ(bind(1, {0}, 1), fault);
+	EXPECT_EQ(window.unbind(group_number, 1), invalid);
+	must(bind(1, there, group_memory));
+	EXPECT_EQ(bind(1, there, 1), pavo::Unexpected(std::errc::file_exists));
+	must(window.unbind(group_number, 1));
+	EXPECT_EQ(window.unbind(group_number, 1), invalid);
+	EXPECT_EQ(window.unbind(group_number, ~0u), invalid);
+	must(bind(1, there, group_memory));
+	must(window.leave(group_number));
+	group.one.join();
+	EXPECT_EQ(window.unbind(group_number, 1), invalid)
+		<< "it ended with the membership";
+}
+
+TEST(Groups, ReservedFieldsAreZero)
+{
+	Grouped group;
+	pavo::Command command(PAVO_OBJECT_WINDOW_MORE, PAVO_METHOD_WINDOW_JOIN);
+	pavo_group_join_args args{};
+
+	std::ranges::copy(group_gid, args.gid);
+	args.group = group_number;
+	args.reserved = 1;
+	EXPECT_EQ(command.handle(PAVO_ATTR_WINDOW_HANDLE,
+				 shared_of(group.one.window).handle())
+			  .in(PAVO_ATTR_WINDOW_JOIN_ARGS, args)
+			  .run(group.job_b.fd()),
+		  EINVAL);
+}
+
+/* ------------------------------------------------------------ ends of members */
+
+TEST(Groups, UnboundAndDisabledMembersGetNothing)
+{
+	Grouped group;
+	Moved unbound(group.device_b, "rx_drop_binding"),
+		done(group.device_b, "rdma_done");
+
+	group.one.join();
+	group.two.join();
+	group.one.bind();
+	group.two.bind();
+	must(group.one.window.unbind(group_number, group_rcxt));
+	EXPECT_EQ(group.ask(group.write(1000)), pavo::FrameState::sent);
+	EXPECT_TRUE(group.two.wait().done);
+	EXPECT_EQ(unbound.by(), 1u);
+	must(group.two.window.disable());
+	group.two.buffer.fill(3);
+	EXPECT_EQ(group.ask(group.write(1000)), pavo::FrameState::sent);
+	EXPECT_TRUE(eventually([&] { return unbound.by() == 2; }));
+	EXPECT_EQ(done.by(), 1u);
+	EXPECT_TRUE(group.one.buffer.holds(2));
+	EXPECT_TRUE(group.two.buffer.holds(3));
+}
+
+/* A binding that is made anew takes nothing of before. */
+TEST(Groups, TidsOfThePastAreStale)
+{
+	Grouped group;
+	Moved stale(group.device_b, "rx_drop_tid");
+
+	group.one.join();
+	group.one.bind(10);
+	for (uint64_t tid : {9, 10}) {
+		group.tid = tid - 1;
+		EXPECT_EQ(group.ask(group.write(1000)), pavo::FrameState::sent);
+	}
+	EXPECT_TRUE(eventually([&] { return stale.by() == 2; }));
+	EXPECT_TRUE(group.one.buffer.holds(2));
+	EXPECT_EQ(group.ask(group.write(1000)), pavo::FrameState::sent);
+	EXPECT_TRUE(group.one.wait().done);
+}
+
+/* The memory is no more the job's: the operation ends with an error, and no window dies. */
+TEST(Groups, MemoryThatWasUnmapped)
+{
+	Grouped group;
+	world::Memory memory(group_memory);
+	std::optional<pavo::Mapping> mapping =
+		pavo::Mapping::open(group.job_b, memory.all()).value();
+
+	group.one.join();
+	must(group.one.window.bind(group_number, group_rcxt, mapping->pvo(),
+				   group_memory));
+	mapping.reset();
+	EXPECT_EQ(group.ask(group.write(1000)), pavo::FrameState::sent);
+	ASSERT_TRUE(group.one.wait().done);
+	EXPECT_NE(group.one.wait().done->status, pavo::PvoResult::ok);
+	EXPECT_EQ(group.one.window.lmt().value().state,
+		  pavo::WindowState::valid);
+}
+
+/* QPs and windows, and windows of two groups, may be at one address: the last one leaves it. */
+TEST(Groups, OfOneAddressEndOneByOne)
+{
+	Pair pair(true);
+	auto open = [&] {
+		return pavo::Window::open(pair.job_b,
+					  {.node = node_b,
+					   .gid_index = pair.address_b.index,
+					   .broadcast = true})
+			.value();
+	};
+	auto joined = [] {
+		return !std::system("grep -q ff050000000000000000000000000009 "
+				    "/proc/net/igmp6");
+	};
+
+	pavo::Window first = open(), second = open();
+	must(first.join(ipv6_group(9), group_number));
+	must(second.join(ipv6_group(9), group_number + 1));
+	EXPECT_TRUE(joined());
+	must(first.leave(group_number));
+	EXPECT_TRUE(joined());
+	must(second.leave(group_number + 1));
+	EXPECT_FALSE(joined());
+}
+
+/* ------------------------------------------------------- packets that are forged */
+
+/* A packet of an honest write to the group, and a way to put others like it on the wire. */
+struct ForgedGroup : Grouped {
+	ForgedGroup() : in("vb"), out("va")
+	{
+		one.join();
+		one.bind();
+		honest();
+		auto frames = in.recorded();
+		EXPECT_EQ(frames.size(), 1u);
+		model = frames.at(0);
+		one.buffer.fill(2);
+	}
+
+	void honest()
+	{
+		size_t before = one.all.size();
+
+		EXPECT_EQ(ask(write(1000, 200)), pavo::FrameState::sent);
+		ASSERT_TRUE(one.wait(before).done);
+		EXPECT_EQ(one.wait(before).done->status, pavo::PvoResult::ok);
+	}
+
+	Frame forged()
+	{
+		Frame frame = model;
+
+		set_field(frame, AT_TID, 8, ++tid);
+		return frame;
+	}
+
+	void send(Frame &frame)
+	{
+		finish_checksums(frame);
+		out.send(frame);
+	}
+
+	Wire in;
+	Wire out;
+	Frame model;
+};
+
+struct GroupForgery {
+	const char *name;
+	const char *counter;
+	void (*forge)(ForgedGroup &group, Frame &frame);
+};
+
+const GroupForgery group_forgeries[] = {
+	{"AnotherKey", "rx_drop_window_key",
+	 [](ForgedGroup &, Frame &frame) { frame[AT_KEY + 7] ^= 1; }},
+	{"AnotherGroup", "rx_drop_group",
+	 [](ForgedGroup &, Frame &frame) { frame[AT_DWINDOW + 2] ^= 1; }},
+	{"AWindowAtTheAddressOfTheGroup", "rx_drop_address",
+	 [](ForgedGroup &group, Frame &frame) {
+		 set_field(frame, AT_DWINDOW, 3, group.one.window.number());
+	 }},
+	{"TheAddressOfAnotherGroup", "rx_drop_address",
+	 [](ForgedGroup &, Frame &frame) {
+		 set_field(frame, 0, 6, 0x01005e000001);
+		 set_field(frame, AT_TO, 4, 0xe0000001);
+	 }},
+	{"TheAddressOfAll", "rx_drop_address",
+	 [](ForgedGroup &, Frame &frame) {
+		 set_field(frame, 0, 6, 0xffffffffffff);
+		 set_field(frame, AT_TO, 4, 0xffffffff);
+	 }},
+	{"AGroupContextThatIsNotBound", "rx_drop_binding",
+	 [](ForgedGroup &, Frame &frame) {
+		 set_field(frame, AT_RCXT, 4, group_rcxt + 1);
+	 }},
+	{"AGroupContextThatIsNone", "rx_drop_binding",
+	 [](ForgedGroup &, Frame &frame) {
+		 set_field(frame, AT_RCXT, 4, 0xffffffff);
+	 }},
+	{"AStaleTid", "rx_drop_tid",
+	 [](ForgedGroup &, Frame &frame) { set_field(frame, AT_TID, 8, 0); }},
+	{"ATidThatIsOver", "rx_drop_tid",
+	 [](ForgedGroup &, Frame &frame) { set_field(frame, AT_TID, 8, 1); }},
+	{"ANotificationOfTheSource", "rx_drop_rdma_invalid",
+	 [](ForgedGroup &, Frame &frame) {
+		 frame[AT_FLAGS] |= PAVO_RDMA_NOTIFY_SOURCE;
+	 }},
+	{"DataForFifos", "rx_drop_rdma_invalid",
+	 [](ForgedGroup &, Frame &frame) {
+		 frame[AT_FLAGS] |= PAVO_RDMA_TO_FIFO;
+	 }},
+	{"AFlagThatIsNone", "rx_drop_rdma_invalid",
+	 [](ForgedGroup &, Frame &frame) { frame[AT_FLAGS] |= 0x80; }},
+	{"AStatus", "rx_drop_rdma_invalid",
+	 [](ForgedGroup &, Frame &frame) { frame[AT_STATUS] = 1; }},
+	{"ARead", "rx_drop_rdma_invalid",
+	 [](ForgedGroup &, Frame &frame) {
+		 frame[AT_OPCODE] = 0xc2;
+		 resize(frame, AT_END_OF_READ, 0);
+	 }},
+	{"AnEnd", "rx_drop_rdma_invalid",
+	 [](ForgedGroup &, Frame &frame) {
+		 frame[AT_OPCODE] = 0xc3;
+		 resize(frame, AT_PAYLOAD, 0);
+	 }},
+	{"AGroupAsSource", "rx_drop_rdma_invalid",
+	 [](ForgedGroup &, Frame &frame) { frame[AT_WINDOW] |= 0x80; }},
+	{"MoreThanAnnounced", "rx_drop_rdma_length",
+	 [](ForgedGroup &, Frame &frame) {
+		 set_field(frame, AT_TOTAL, 4, 999);
+	 }},
+	{"AFragmentFarAhead", "rx_drop_rdma_far",
+	 [](ForgedGroup &, Frame &frame) {
+		 set_field(frame, AT_FRAGMENT, 4, 4096);
+	 }},
+};
+
+class ForgedForGroup : public testing::TestWithParam<GroupForgery> {};
+
+TEST_P(ForgedForGroup, IsDropped)
+{
+	ForgedGroup group;
+	Frame frame = group.forged();
+	Moved counter(group.device_b, GetParam().counter);
+
+	GetParam().forge(group, frame);
+	for (uint64_t n = 1; n <= 3; n++) {
+		group.send(frame);
+		ASSERT_TRUE(eventually([&] { return counter.by() >= n; }));
+		if (field(frame, AT_TID, 8) > 1)
+			set_field(frame, AT_TID, 8, ++group.tid);
+	}
+	EXPECT_EQ(counter.by(), 3u);
+	EXPECT_TRUE(quiet(group.one.window));
+	EXPECT_TRUE(group.one.buffer.holds(2));
+	/* A forgery may have begun an operation: the honest one has a higher tid. */
+	group.honest();
+}
+
+INSTANTIATE_TEST_SUITE_P(Own, ForgedForGroup,
+			 testing::ValuesIn(group_forgeries),
+			 [](const auto &info) {
+				 return std::string(info.param.name);
+			 });
+
+/* While one window's data is incomplete that of another is dropped, until the binding ends. */
+TEST(ForgedForGroups, ByAnotherWindowMeanwhile)
+{
+	ForgedGroup group;
+	Frame begun = group.forged(), other = group.forged();
+	Moved busy(group.device_b, "rx_drop_rcxt_busy");
+
+	set_field(begun, AT_TOTAL, 4, 2000);
+	group.send(begun);
+	Moved placed(group.device_b, "rx_rdma_packets");
+	EXPECT_TRUE(eventually(
+		[&] { return group.one.buffer.holds(1, 200, 1000); }));
+	other[AT_WINDOW + 2] ^= 1;
+	for (uint64_t n = 1; n <= 2; n++) {
+		group.send(other);
+		ASSERT_TRUE(eventually([&] { return busy.by() == n; }));
+		set_field(other, AT_TID, 8, ++group.tid);
+	}
+	EXPECT_EQ(placed.by(), 0u);
+	EXPECT_TRUE(quiet(group.one.window));
+	must(group.one.window.unbind(group_number, group_rcxt));
+	group.one.bind(group.tid - 1);
+	group.send(other);
+	ASSERT_TRUE(group.one.wait(1).done);
+	EXPECT_EQ(group.one.wait(1).done->tid, group.tid);
+}
+
+/* A peer that claims to be the node with the group's address gets no answer there. */
+TEST(ForgedForGroups, AnswersDoNotGoToMany)
+{
+	ForgedGroup group;
+	pavo::Window victim =
+		pavo::Window::open(group.job_b,
+				   {.node = node_b,
+				    .gid_index = group.address_b.index,
+				    .broadcast = true})
+			.value();
+	Moved unanswered(group.device_b, "tx_drop_node"),
+		sent(group.device_b, "tx_rdma_packets"),
+		placed(group.device_b, "rx_rdma_packets");
+	uint32_t rcxt;
+
+	must(victim.set_node(group_node, group_gid));
+	must(victim.take_rcxts({&rcxt, 1}));
+	/* One that goes to one machine. */
+	EXPECT_EQ(group.ask(group.write(1000), node_b), pavo::FrameState::sent);
+	EXPECT_TRUE(group.one.wait(1).done);
+	Frame frame = group.in.recorded().at(0);
+	set_field(frame, AT_DWINDOW, 3, victim.number());
+	set_field(frame, AT_NODE, 2, group_node);
+	set_field(frame, AT_RCXT, 4, rcxt);
+	set_field(frame, AT_PVO, 8, group.one.buffer.pvo());
+	frame[AT_FLAGS] = PAVO_RDMA_NOTIFY_SOURCE;
+	group.send(frame);
+	EXPECT_TRUE(eventually([&] { return unanswered.by() == 1; }));
+	EXPECT_EQ(placed.by(), 2u) << "it is data as any other";
+	set_field(frame, AT_TID, 8, ++group.tid);
+	frame[AT_OPCODE] = 0xc2;
+	resize(frame, AT_END_OF_READ, 0);
+	group.send(frame);
+	EXPECT_TRUE(eventually([&] { return unanswered.by() == 2; }));
+	EXPECT_EQ(sent.by(), 0u);
+	EXPECT_TRUE(quiet(victim));
+}
+
+} // namespace
