@@ -153,7 +153,7 @@ static u32 do_action(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 	case PAVO_ACTION_PUT_DONE:
 		return put_done(window, &rcxt->op, tr);
 	case PAVO_ACTION_FIND_ROUTE:
-		return !pavo_window_has_route(window, tr->pkt->src_node);
+		return !pavo_window_has_route(window, tr->node);
 	case PAVO_ACTION_CHECK_MAPPED:
 		return !is_mapped(window, tr->pvo, tr->length);
 	case PAVO_ACTION_QUEUE:
