@@ -184,8 +184,8 @@ static u32 do_action(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 		return rcxt->op.group ? put_group_done(window, &rcxt->op, tr) :
 					put_done(window, &rcxt->op, tr);
 	case PAVO_ACTION_FIND_ROUTE:
-		return !pavo_window_has_route(window, tr->pkt->src_node,
-					      tr->pkt->src_window);
+		return !pavo_window_has_route(window, tr->peer.node,
+					      tr->peer.window);
 	case PAVO_ACTION_CHECK_MAPPED:
 		return !is_mapped(window, tr->pvo, tr->length);
 	case PAVO_ACTION_QUEUE:

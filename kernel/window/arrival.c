@@ -10,23 +10,34 @@
 #include <linux/kernel.h>
 #include <linux/stddef.h>
 #include "window/operation.h"
+#include "window/third.h"
 
-/* The window and rCxt that sent @pkt. */
-static struct pavo_rdma_peer get_packet_sender(const struct pavo_pkt *pkt)
-{
-	return (struct pavo_rdma_peer){
-		.node = pkt->src_node,
-		.window = pkt->src_window,
-		.rcxt = pkt->rdma.peer_rcxt,
-	};
-}
-
+/* Is the data in @pkt from the ends that the operation has? */
 static bool is_from_peer(const struct pavo_operation *op,
 			 const struct pavo_pkt *pkt)
 {
-	const struct pavo_rdma_peer peer = get_packet_sender(pkt);
+	const struct pavo_data_ends ends = pavo_third_data_ends(pkt);
 
-	return pavo_rdma_same_peer(&op->peer, &peer);
+	return op->role == ends.role &&
+	       pavo_rdma_same_peer(&op->peer, &ends.peer) &&
+	       pavo_rdma_same_peer(&op->third, &ends.third);
+}
+
+/* As is_from_peer(), but a recovery there may have changed the rCxts. */
+static bool are_same_ends(const struct pavo_operation *op,
+			  const struct pavo_data_ends *ends)
+{
+	return op->role == ends->role &&
+	       pavo_rdma_same_window(&op->peer, &ends->peer) &&
+	       pavo_rdma_same_window(&op->third, &ends->third);
+}
+
+static void set_ends(struct pavo_operation *op,
+		     const struct pavo_data_ends *ends)
+{
+	op->role = ends->role;
+	op->peer = ends->peer;
+	op->third = ends->third;
 }
 
 /* Drop the packet for its tid. */
@@ -40,11 +51,15 @@ static void drop_for_tid(struct pavo_transition *tr,
 
 /* ------------------------------------------------------ the end of placing */
 
-/* Notify the source, if it wants that: its operation is over, or failed with @tr->status. */
+/*
+ * Notify the source, if it wants that, or the controller: its operation is over, or failed with
+ * @tr->status.
+ */
 static void notify_source(const struct pavo_operation *op,
 			  struct pavo_transition *tr, u64 tid)
 {
-	if (!(op->flags & PAVO_RDMA_NOTIFY_SOURCE))
+	if (!(op->flags & PAVO_RDMA_NOTIFY_SOURCE) &&
+	    op->role != PAVO_THIRD_TARGET)
 		return;
 	tr->control_opcode = PAVO_OP_WINDOW_DONE;
 	tr->control = (struct pavo_rdma_control){
@@ -217,10 +232,10 @@ static void notify_target_again(const struct pavo_operation *op,
 /* Answer an attempt at an operation that is complete, once for each attempt. */
 static void answer_repeat(struct pavo_operation *op, struct pavo_transition *tr)
 {
-	const struct pavo_rdma_peer peer = get_packet_sender(tr->pkt);
+	const struct pavo_data_ends ends = pavo_third_data_ends(tr->pkt);
 
 	tr->used = true;
-	if (!pavo_rdma_same_window(&op->peer, &peer)) {
+	if (!are_same_ends(op, &ends)) {
 		pavo_transition_count(tr, PAVO_CNT_rx_drop_tid);
 		return;
 	}
@@ -229,7 +244,7 @@ static void answer_repeat(struct pavo_operation *op, struct pavo_transition *tr)
 		return;
 	}
 	pavo_transition_count(tr, PAVO_CNT_rdma_repeats);
-	op->peer = peer;
+	set_ends(op, &ends);
 	if (op->group)
 		notify_target_again(op, tr);
 	else
@@ -240,17 +255,18 @@ static void answer_repeat(struct pavo_operation *op, struct pavo_transition *tr)
 static void begin_or_resume(struct pavo_operation *op,
 			    const struct pavo_pkt *pkt, bool resume)
 {
-	const struct pavo_rdma_peer peer = get_packet_sender(pkt);
+	const struct pavo_data_ends ends = pavo_third_data_ends(pkt);
 
-	if (resume && pavo_rdma_same_window(&op->peer, &peer) &&
+	if (resume && are_same_ends(op, &ends) &&
 	    op->total == pkt->rdma.total &&
 	    op->flags == (pkt->rdma.flags & PAVO_RDMA_FLAGS)) {
 		op->now.tid = pkt->rdma.tid;
 		op->attempts = pkt->rdma.attempts;
-		op->peer = peer;
+		set_ends(op, &ends);
 		return;
 	}
-	pavo_operation_begin(op, &peer, &pkt->rdma);
+	pavo_operation_begin(op, &ends.peer, &pkt->rdma);
+	set_ends(op, &ends);
 	pavo_operation_expect(op);
 }
 
@@ -285,10 +301,12 @@ static void take_data(struct pavo_operation *op, struct pavo_transition *tr)
 static void begin_peer_read(struct pavo_operation *op,
 			    const struct pavo_pkt *pkt)
 {
-	const struct pavo_rdma_peer peer = get_packet_sender(pkt);
+	const struct pavo_rdma_peer reader = pavo_third_reader(pkt);
 
-	pavo_operation_begin(op, &peer, &pkt->rdma);
+	pavo_operation_begin(op, &reader, &pkt->rdma);
 	op->notify = op->flags & PAVO_RDMA_NOTIFY_SOURCE;
+	if (pkt->opcode == PAVO_OP_WINDOW_THIRD_READ)
+		pavo_third_become_source(op, pkt);
 }
 
 void pavo_arrival_read_put(struct pavo_operation *op,
@@ -342,6 +360,7 @@ static void take_peer_read(struct pavo_operation *op,
 	else
 		pavo_transition_act(tr, PAVO_ACTION_FIND_ROUTE,
 				    PAVO_WAIT_ROUTE);
+	tr->peer = pavo_third_reader(tr->pkt);
 }
 
 /* ------------------------------------------------------------------- ends */
@@ -368,7 +387,7 @@ static void take_end(struct pavo_operation *op, struct pavo_transition *tr)
 	enum pavo_frame_state mark;
 
 	if (!pavo_tid_ends(&op->now, pkt->rdma.tid, pkt->rdma.attempts) ||
-	    !is_from_peer(op, pkt) || !is_open(op) ||
+	    !pavo_third_may_end(op, pkt) || !is_open(op) ||
 	    /* An operation that takes data ends with its last byte, not with a packet. */
 	    (!status && op->now.placing)) {
 		pavo_transition_count(tr, PAVO_CNT_rx_drop_tid);
@@ -383,6 +402,9 @@ static void take_end(struct pavo_operation *op, struct pavo_transition *tr)
 	tr->used = true;
 	tr->status = status;
 	tr->target = op->now.placing;
+	/* The controller's process learns by it which end that is. */
+	if (op->role == PAVO_THIRD_CONTROLLER)
+		op->peer = pavo_packet_sender(pkt);
 	op->now.placing = false;
 	op->now.feeding = false;
 	if (op->notify)
@@ -400,18 +422,32 @@ static const struct pavo_arrival arrivals[] = {
 	{
 		.opcode = PAVO_OP_WINDOW_DATA,
 		.most = ~0u, /* by its operation: see place_data() */
+		.flags = PAVO_RDMA_FLAGS,
 		.last_status = PAVO_PVO_OK,
 		.take = take_data,
 	},
 	{
 		.opcode = PAVO_OP_WINDOW_READ,
+		.flags = PAVO_RDMA_FLAGS,
 		.last_status = PAVO_PVO_OK,
 		.take = take_peer_read,
 	},
 	{
 		.opcode = PAVO_OP_WINDOW_DONE,
+		.flags = PAVO_RDMA_FLAGS,
 		.last_status = PAVO_PVO_KEY,
 		.take = take_end,
+	},
+	{
+		.opcode = PAVO_OP_WINDOW_THIRD_READ,
+		.last_status = PAVO_PVO_OK,
+		.take = take_peer_read,
+	},
+	{
+		.opcode = PAVO_OP_WINDOW_THIRD_DATA,
+		.most = ~0u,
+		.last_status = PAVO_PVO_OK,
+		.take = take_data,
 	},
 };
 
@@ -431,11 +467,11 @@ u32 pavo_arrival_check(const struct pavo_arrival *arrival,
 	/* None of these is 0: see operation_test.cpp. */
 	if (pkt->payload > arrival->most)
 		return PAVO_CNT_rx_drop_too_long;
-	if (arrival->take && (pkt->rdma.flags & ~PAVO_RDMA_FLAGS ||
+	if (arrival->take && (pkt->rdma.flags & ~arrival->flags ||
 			      pkt->rdma.status > arrival->last_status))
 		return PAVO_CNT_rx_drop_rdma_invalid;
 	/* No window has the number of a group. Answers would go to all of its members. */
-	if (pkt->src_window & PAVO_WINDOW_GROUP)
+	if (pavo_third_names_group(pkt))
 		return PAVO_CNT_rx_drop_rdma_invalid;
 	return 0;
 }

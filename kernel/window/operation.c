@@ -6,6 +6,7 @@
 #include <linux/kernel.h>
 #include <linux/string.h>
 #include "window/operation.h"
+#include "window/third.h"
 
 /* ------------------------------------------------------------ beginnings */
 
@@ -23,6 +24,8 @@ void pavo_operation_begin(struct pavo_operation *op,
 	op->flags = wreth->flags & PAVO_RDMA_FLAGS;
 	op->attempts = wreth->attempts;
 	op->peer = *peer;
+	op->role = PAVO_THIRD_NONE;
+	op->third = (struct pavo_rdma_peer){};
 	op->tag = wreth->tag;
 	op->cookie = 0;
 	op->total = wreth->total;
@@ -188,14 +191,19 @@ static void begin_read(struct pavo_operation *op, struct pavo_transition *tr)
 	set_control(tr, PAVO_OP_WINDOW_READ);
 }
 
-static void begin_request(struct pavo_operation *op, struct pavo_transition *tr)
+static void begin_any_request(struct pavo_operation *op,
+			      const struct pavo_frame_request *req)
 {
-	const struct pavo_frame_request *req = tr->req;
 	const struct pavo_rdma_peer peer = get_request_peer(req);
 
 	pavo_operation_begin(op, &peer, &req->control.wreth);
 	op->cookie = req->cookie;
-	if (req->type == PAVO_FRAME_RDMA_WRITE)
+}
+
+static void begin_request(struct pavo_operation *op, struct pavo_transition *tr)
+{
+	begin_any_request(op, tr->req);
+	if (tr->req->type == PAVO_FRAME_RDMA_WRITE)
 		begin_window_write(op, tr);
 	else
 		begin_read(op, tr);
@@ -220,18 +228,33 @@ static bool needs_mapped_check(const struct pavo_frame_request *req)
 	       !(req->control.wreth.flags & PAVO_RDMA_TO_FIFO);
 }
 
+/* Does the operation that the rCxt has give way to that of @tr->req? */
+static bool accept_tid(struct pavo_operation *op, struct pavo_transition *tr)
+{
+	const enum pavo_tid_verdict verdict =
+		pavo_tid_request(&op->now, tr->req->control.wreth.tid);
+
+	if (verdict == PAVO_TID_BEGIN)
+		return true;
+	tr->state = get_refusal_state(verdict);
+	return false;
+}
+
+bool pavo_operation_begin_request(struct pavo_operation *op,
+				  struct pavo_transition *tr)
+{
+	if (!accept_tid(op, tr))
+		return false;
+	begin_any_request(op, tr->req);
+	return true;
+}
+
 void pavo_operation_request(struct pavo_operation *op,
 			    struct pavo_transition *tr)
 {
 	const struct pavo_frame_request *req = tr->req;
-	const enum pavo_tid_verdict verdict =
-		pavo_tid_request(&op->now, req->control.wreth.tid);
 
-	if (verdict != PAVO_TID_BEGIN) {
-		tr->state = get_refusal_state(verdict);
-		return;
-	}
-	if (resume_read(op, tr))
+	if (!accept_tid(op, tr) || resume_read(op, tr))
 		return;
 	if (needs_mapped_check(req)) {
 		tr->pvo = req->local;
@@ -316,9 +339,11 @@ void pavo_transition_continue(struct pavo_operation *op,
 /* ---------------------------------------------------------------- sending */
 
 /* Most bytes of data in a packet; those of one that becomes a frame must fit the frame. */
-static u32 limit_packet_data(u8 flags, u32 most)
+static u32 limit_packet_data(const struct pavo_operation *op, u32 most)
 {
-	if (!(flags & PAVO_RDMA_TO_FIFO))
+	if (op->role == PAVO_THIRD_SOURCE)
+		return most - PAVO_WTETH_LEN;
+	if (!(op->flags & PAVO_RDMA_TO_FIFO))
 		return most;
 	return min(most, PAVO_PIECE_DATA) & ~(PAVO_PIECE_ALIGN - 1);
 }
@@ -329,6 +354,7 @@ bool pavo_operation_next(const struct pavo_operation *op, u32 most,
 	if (!op->now.sending)
 		return false;
 	*fragment = (struct pavo_fragment){
+		.opcode = PAVO_OP_WINDOW_DATA,
 		.control = {
 			.node = op->peer.node,
 			.window = op->peer.window,
@@ -346,8 +372,10 @@ bool pavo_operation_next(const struct pavo_operation *op, u32 most,
 		},
 		.sends = op->sends,
 		.from = op->from,
-		.length = min(op->left, limit_packet_data(op->flags, most)),
+		.length = min(op->left, limit_packet_data(op, most)),
 	};
+	if (op->role == PAVO_THIRD_SOURCE)
+		pavo_third_name_controller(op, fragment);
 	return true;
 }
 
@@ -403,5 +431,7 @@ void pavo_operation_no_memory(struct pavo_operation *op,
 	pavo_transition_count(tr, PAVO_CNT_rx_drop_rdma_pvo);
 	tr->control_opcode = PAVO_OP_WINDOW_DONE;
 	tr->control = fragment->control;
+	if (fragment->opcode == PAVO_OP_WINDOW_THIRD_DATA)
+		pavo_third_address_controller(&tr->control);
 	tr->control.wreth.status = result;
 }

@@ -42,6 +42,14 @@ static inline bool pavo_rdma_same_peer(const struct pavo_rdma_peer *a,
 	return pavo_rdma_same_window(a, b) && a->rcxt == b->rcxt;
 }
 
+/* Which of the three ends of a third-party operation (third.c) this one is. */
+enum pavo_third_role {
+	PAVO_THIRD_NONE, /* the operation has two ends */
+	PAVO_THIRD_CONTROLLER, /* its process requested it */
+	PAVO_THIRD_SOURCE,
+	PAVO_THIRD_TARGET,
+};
+
 /**
  * struct pavo_operation - one operation at this end.
  * @id:       id of the rCxt in its window
@@ -56,7 +64,10 @@ static inline bool pavo_rdma_same_peer(const struct pavo_rdma_peer *a,
  * @flags:    of the operation, see struct pavo_rdma_request
  * @attempts: likewise
  * @tag:      likewise
- * @peer:     the other end
+ * @peer:     the other end: to which the data goes, which is notified of its end, or from
+ *            which the controller requests it
+ * @role:     of this end, if the operation has three
+ * @third:    their third: the controller's target, else the end that @peer is not
  * @cookie:   of this process
  * @total:    bytes of the operation
  * @from:     PVO of the data that it sends
@@ -80,6 +91,8 @@ struct pavo_operation {
 	u8 flags;
 	u16 attempts;
 	struct pavo_rdma_peer peer;
+	enum pavo_third_role role;
+	struct pavo_rdma_peer third;
 	u32 tag;
 	u32 cookie;
 	u32 total;
@@ -110,7 +123,7 @@ enum pavo_action {
 	PAVO_ACTION_PUT_READ, /* a frame RDMA_READ: pavo_operation_read_frame() */
 	/* a frame RDMA_DONE: pavo_operation_done_frame(); of a binding, RDMA_BROADCAST: group.h */
 	PAVO_ACTION_PUT_DONE,
-	PAVO_ACTION_FIND_ROUTE, /* is there a route to the node that the packet came from? */
+	PAVO_ACTION_FIND_ROUTE, /* is there a route to @peer? */
 	PAVO_ACTION_CHECK_MAPPED, /* are the bytes at @pvo memory of this end's job? */
 	PAVO_ACTION_QUEUE, /* queue the rCxt to be sent; fails if the window has ended */
 };
@@ -151,7 +164,7 @@ struct pavo_rdma_control {
 
 /**
  * struct pavo_frame_request - a copied frame of this end's process that requests an operation.
- * @type:    enum pavo_frame_type: RDMA_WRITE, RDMA_READ, RDMA_PIECE
+ * @type:    enum pavo_frame_type: RDMA_WRITE, RDMA_READ, RDMA_PIECE, RDMA_THIRD
  * @rcxt:    rCxt of this end
  * @control: what goes into packets; of a piece, its header
  * @local:   PVO of this end; not of a piece
@@ -182,6 +195,7 @@ struct pavo_frame_request {
  * @wait:    the state in which the operation takes the outcome of @action
  * @pvo:     for PAVO_ACTION_CHECK_MAPPED
  * @length:  likewise, bytes
+ * @peer:    for PAVO_ACTION_FIND_ROUTE
  * @status:  how an operation ended, enum pavo_pvo_result
  * @target:  for PAVO_ACTION_PUT_DONE: this end took the data
  * @used:    the packet was used; else it is dropped
@@ -206,6 +220,7 @@ struct pavo_transition {
 	enum pavo_operation_wait wait;
 	u64 pvo;
 	u32 length;
+	struct pavo_rdma_peer peer;
 	u8 status;
 	bool target;
 	bool used;
@@ -309,6 +324,9 @@ void pavo_operation_request(struct pavo_operation *op,
 /** pavo_operation_piece - check a piece, and begin its operation if it is the first. */
 void pavo_operation_piece(struct pavo_operation *op,
 			  struct pavo_transition *tr);
+/** pavo_operation_begin_request - set up the operation of @tr->req, unless its tid is refused. */
+bool pavo_operation_begin_request(struct pavo_operation *op,
+				  struct pavo_transition *tr);
 
 /* ---------------------------------------------------------------- packets */
 
@@ -317,12 +335,14 @@ void pavo_operation_piece(struct pavo_operation *op,
  * in its row of wire/packets.h.
  * @opcode:      enum pavo_window_op
  * @most:        most bytes of payload, whatever the operation
+ * @flags:       of RDMA: enum pavo_rdma_flag that it may have
  * @last_status: of RDMA: the largest enum pavo_pvo_result that it may have
  * @take:        of RDMA: use @tr->pkt on its operation; NULL: it becomes a frame
  */
 struct pavo_arrival {
 	u8 opcode;
 	u32 most;
+	u8 flags;
 	u8 last_status;
 	void (*take)(struct pavo_operation *op, struct pavo_transition *tr);
 };
@@ -357,12 +377,14 @@ pavo_operation_read_frame(const struct pavo_transition *tr);
 
 /**
  * struct pavo_fragment - the next packet of an operation.
+ * @opcode:  its opcode
  * @control: its header
  * @sends:   of the operation when the packet was made
  * @from:    PVO of its data
  * @length:  bytes of its data
  */
 struct pavo_fragment {
+	enum pavo_window_op opcode;
 	struct pavo_rdma_control control;
 	u64 sends;
 	u64 from;

@@ -92,8 +92,8 @@ static int make_packet(struct pavo_fifo_window *window, struct piece *piece)
 	piece->flow = pavo_window_flow_of(window, &fragment->control, route);
 	if (!piece->flow)
 		return -EHOSTUNREACH;
-	pkt = make_packet_header(window, PAVO_OP_WINDOW_DATA,
-				 &fragment->control, fragment->length);
+	pkt = make_packet_header(window, fragment->opcode, &fragment->control,
+				 fragment->length);
 	skb = pavo_tx_alloc(stats, piece->flow, &pkt,
 			    pavo_job_head(fragment->length));
 	if (!skb)

@@ -21,6 +21,10 @@
 u32 pavo_rdma_request(struct pavo_fifo_window *window,
 		      const struct pavo_frame_line *line, u32 number);
 
+/** pavo_rdma_third - request what a frame RDMA_THIRD requests. As pavo_rdma_request(). */
+u32 pavo_rdma_third(struct pavo_fifo_window *window,
+		    const struct pavo_frame_line *line, u32 number);
+
 /** pavo_rdma_piece - send the data of a frame RDMA_PIECE. As pavo_rdma_request(). */
 u32 pavo_rdma_piece(struct pavo_fifo_window *window,
 		    const struct pavo_frame_line *line, u32 number);

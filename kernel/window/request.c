@@ -8,6 +8,7 @@
  * The state machine decides (operation.c).
  */
 #include "window/rdma.h"
+#include "window/third.h"
 
 /*
  * Give the frame of @tr->req to the operation of its rCxt. @take: pavo_operation_request() or
@@ -37,6 +38,22 @@ take_frame(struct pavo_fifo_window *window, struct pavo_transition *tr,
 	return tr->state;
 }
 
+/* As take_frame(); then send the packet that it requests, if any. */
+static u32 take_and_send(struct pavo_fifo_window *window,
+			 struct pavo_transition *tr,
+			 void (*take)(struct pavo_operation *op,
+				      struct pavo_transition *tr))
+{
+	u32 state = take_frame(window, tr, take);
+
+	if (!tr->control_opcode)
+		return state;
+	return pavo_rdma_send_control(window, tr->control_opcode,
+				      &tr->control) ?
+		       PAVO_FRAME_NOT_SENT :
+		       PAVO_FRAME_SENT;
+}
+
 u32 pavo_rdma_request(struct pavo_fifo_window *window,
 		      const struct pavo_frame_line *line, u32 number)
 {
@@ -48,14 +65,27 @@ u32 pavo_rdma_request(struct pavo_fifo_window *window,
 	BUILD_BUG_ON(sizeof(request) != sizeof(line->payload));
 	memcpy(&request, line->payload, sizeof(request));
 	state = pavo_frame_parse_request(&req, &line->hdr, &request, number);
-	if (state)
-		return state;
-	state = take_frame(window, &tr, pavo_operation_request);
-	if (!tr.control_opcode)
-		return state;
-	return pavo_rdma_send_control(window, tr.control_opcode, &tr.control) ?
-		       PAVO_FRAME_NOT_SENT :
-		       PAVO_FRAME_SENT;
+	return state ?: take_and_send(window, &tr, pavo_operation_request);
+}
+
+u32 pavo_rdma_third(struct pavo_fifo_window *window,
+		    const struct pavo_frame_line *line, u32 number)
+{
+	const size_t first = sizeof(line->payload);
+	const void *frame = pavo_frame(&window->send, number);
+	struct pavo_rdma_third third;
+	struct pavo_frame_request req;
+	struct pavo_transition tr = { .req = &req };
+	u32 state;
+
+	BUILD_BUG_ON(sizeof(third) <= sizeof(line->payload));
+	memcpy(&third, line->payload, first);
+	memcpy((void *)&third + first, frame + PAVO_FRAME_LINE,
+	       sizeof(third) - first);
+	/* The checks below use the copy, not the frame. */
+	barrier();
+	state = pavo_third_parse(&req, &line->hdr, &third, number);
+	return state ?: take_and_send(window, &tr, pavo_operation_third);
 }
 
 u32 pavo_rdma_piece(struct pavo_fifo_window *window,

@@ -113,6 +113,7 @@ static send_fn *const senders[] = {
 	[PAVO_FRAME_RDMA_WRITE] = pavo_rdma_request,
 	[PAVO_FRAME_RDMA_READ] = pavo_rdma_request,
 	[PAVO_FRAME_RDMA_PIECE] = pavo_rdma_piece,
+	[PAVO_FRAME_RDMA_THIRD] = pavo_rdma_third,
 };
 
 static send_fn *find_frame_sender(u8 type)

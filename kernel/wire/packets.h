@@ -40,7 +40,8 @@
 #define PAVO_WINDOW_HEADERS(H, more)			\
 	H(WETH,         weth,         more)		\
 	H(WRETH,        wreth,        more)		\
-	H(PVO,          pvoeth,       more)
+	H(PVO,          pvoeth,       more)		\
+	H(WTETH,        wteth,        more)
 
 /*
  * Fields of a header, in the order of the wire.
@@ -115,6 +116,16 @@
 /* Of requests for data of windows: where the data goes */
 #define PAVO_PVO_FIELDS(F, B, R)			\
 	F(64, 64, back_pvo, rdma.back_pvo)
+
+/*
+ * Window third party extended transport header, pavo's own: of the three ends of an operation, the
+ * one that neither sends nor takes the packet
+ */
+#define PAVO_WTETH_FIELDS(F, B, R)			\
+	F(16, 16, third_node,   rdma.third_node)	\
+	R(16)						\
+	F(32, 24, third_window, rdma.third_window)	\
+	F(32, 32, third_rcxt,   rdma.third_rcxt)
 
 #define PAVO_IMM_FIELDS(F, B, R)			\
 	B(32, imm,   imm)
@@ -193,7 +204,8 @@
 /*
  * Of windows; the BTH's destination QP is the destination window. A message is a frame, from FIFO
  * to FIFO; data is that of a write or a read; a read requests data; done is the end of an
- * operation: all data arrived, or an error.
+ * operation: all data arrived, or an error. A third-party read requests data for another window
+ * than its sender's, and third-party data is such data.
  */
 #define PAVO_OPCODES_WINDOW(O, svc, base, x)							\
 	O(svc, base, WINDOW_MESSAGE,   0xc0, WINDOW, PAVO_OPF_DATA | PAVO_OPF_ONLY |		\
@@ -204,7 +216,13 @@
 						    PAVO_OPF_WETH | PAVO_OPF_WRETH |		\
 						    PAVO_OPF_PVO)				\
 	O(svc, base, WINDOW_DONE,      0xc3, WINDOW, PAVO_OPF_REQUEST | PAVO_OPF_ONLY |		\
-						    PAVO_OPF_WETH | PAVO_OPF_WRETH)
+						    PAVO_OPF_WETH | PAVO_OPF_WRETH)		\
+	O(svc, base, WINDOW_THIRD_READ, 0xc4, WINDOW, PAVO_OPF_REQUEST | PAVO_OPF_ONLY |	\
+						    PAVO_OPF_WETH | PAVO_OPF_WRETH |		\
+						    PAVO_OPF_PVO | PAVO_OPF_WTETH)		\
+	O(svc, base, WINDOW_THIRD_DATA, 0xc5, WINDOW, PAVO_OPF_DATA | PAVO_OPF_ONLY |		\
+						    PAVO_OPF_WETH | PAVO_OPF_WRETH |		\
+						    PAVO_OPF_WTETH)
 
 /* PAVO_QP_OPCODES - all opcodes of queue pairs; @O as above. */
 #define PAVO_QP_OPCODES(O)						\

@@ -18,8 +18,9 @@
 #define PAVO_UDP_PORT 4791
 #define PAVO_ICRC_LEN 4
 /** BTH and the longest extension headers of an opcode. */
-#define PAVO_MAX_HDR_LEN \
-	(PAVO_BTH_LEN + PAVO_WETH_LEN + PAVO_WRETH_LEN + PAVO_PVO_LEN)
+#define PAVO_MAX_HDR_LEN                                                \
+	(PAVO_BTH_LEN + PAVO_WETH_LEN + PAVO_WRETH_LEN + PAVO_PVO_LEN + \
+	 PAVO_WTETH_LEN)
 #define PAVO_QPN_MASK 0xffffffu
 /** The P_Key that every port has: full member of the default partition (IBA 10.9.1) */
 #define PAVO_PKEY_DEFAULT 0xffffu
@@ -112,6 +113,10 @@ enum pavo_aeth {
  * @flags:     enum pavo_rdma_flag
  * @status:    enum pavo_pvo_result, in a packet that ends the operation
  * @back_pvo:  in a request for data: where the data goes
+ * @third_node:   WTETH: in a request, the end that the data goes to; in data, the end that
+ *                requested it
+ * @third_window: likewise
+ * @third_rcxt:   likewise
  */
 struct pavo_wreth {
 	u32 rcxt;
@@ -125,6 +130,9 @@ struct pavo_wreth {
 	u8 flags;
 	u8 status;
 	u64 back_pvo;
+	u16 third_node;
+	u32 third_window;
+	u32 third_rcxt;
 };
 
 /**

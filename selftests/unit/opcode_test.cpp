@@ -25,7 +25,7 @@ bool should_be_known(int opcode)
 	case 0x60: /* UD: one packet only */
 		return op == 0x04 || op == 0x05;
 	case 0xc0: /* left to manufacturers: windows */
-		return op <= 0x03;
+		return op <= 0x05;
 	case 0xe0: /* the same: extended operations of RC, then those of XRC */
 		return op <= 0x07;
 	default: /* RD, CNP */
@@ -58,7 +58,7 @@ TEST(OpcodeTable, LengthIsThatOfTheHeadersNamed)
 		{PAVO_OPF_DETH, 8},	     {PAVO_OPF_XRCETH, 4},
 		{PAVO_OPF_WETH, 16},	     {PAVO_OPF_WRETH, 40},
 		{PAVO_OPF_PVO, 8},	     {PAVO_OPF_EXTATOMICETH, 52},
-		{PAVO_OPF_EXTATOMICACK, 12},
+		{PAVO_OPF_EXTATOMICACK, 12}, {PAVO_OPF_WTETH, 12},
 	};
 
 	for (uint8_t opcode : known_opcodes()) {
@@ -149,7 +149,7 @@ TEST(OpcodeTable, PayloadIsWhereItMayBe)
 
 		/* Only requests for data and their ends have none. */
 		if (flags_of(opcode) & PAVO_OPF_WETH)
-			none = op == 0x02 || op == 0x03;
+			none = op >= 0x02 && op <= 0x04;
 		if (is_extended(opcode))
 			none = (op & 0x03) <= 0x01;
 
@@ -181,7 +181,7 @@ TEST(OpcodeTable, ExtendedOperationsAreWhatTheDocumentSays)
 /* 0xc6 to 0xde belong to another protocol on the same UDP port. */
 TEST(OpcodeTable, OpcodesOfOthersAreFree)
 {
-	for (int opcode = 0xc4; opcode <= 0xdf; opcode++)
+	for (int opcode = 0xc6; opcode <= 0xdf; opcode++)
 		EXPECT_EQ(pavo_op_info(static_cast<uint8_t>(opcode)), nullptr)
 			<< "opcode " << opcode;
 }

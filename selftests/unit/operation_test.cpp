@@ -33,7 +33,7 @@ TEST(Arrivals, EachPacketForWindowsHasARow)
 		EXPECT_EQ(row->most != 0, (info->flags & PAVO_OPF_PAYLOAD) != 0)
 			<< opcode;
 	}
-	EXPECT_EQ(rows, 4u);
+	EXPECT_EQ(rows, 6u);
 }
 
 /* pavo_arrival_check() returns the counter of a reason, or 0. */
@@ -62,6 +62,19 @@ TEST(Arrivals, AreCheckedByTheirRows)
 		{PAVO_OP_WINDOW_READ, 0, 0, 1, PAVO_CNT_rx_drop_rdma_invalid},
 		{PAVO_OP_WINDOW_DONE, 0, 0, PAVO_PVO_KEY, 0},
 		{PAVO_OP_WINDOW_DONE, 0, 0, PAVO_PVO_KEY + 1,
+		 PAVO_CNT_rx_drop_rdma_invalid},
+		/* Of three ends: no flags. */
+		{PAVO_OP_WINDOW_THIRD_READ, 0, 0, 0, 0},
+		{PAVO_OP_WINDOW_THIRD_READ, 0, source, 0,
+		 PAVO_CNT_rx_drop_rdma_invalid},
+		{PAVO_OP_WINDOW_THIRD_READ, 0, from_fifo, 0,
+		 PAVO_CNT_rx_drop_rdma_invalid},
+		{PAVO_OP_WINDOW_THIRD_READ, 0, 0, 1,
+		 PAVO_CNT_rx_drop_rdma_invalid},
+		{PAVO_OP_WINDOW_THIRD_DATA, 65000, 0, 0, 0},
+		{PAVO_OP_WINDOW_THIRD_DATA, 1, to_fifo, 0,
+		 PAVO_CNT_rx_drop_rdma_invalid},
+		{PAVO_OP_WINDOW_THIRD_DATA, 1, 0, PAVO_PVO_KEY,
 		 PAVO_CNT_rx_drop_rdma_invalid},
 	};
 	pavo_pkt from_group = Machine::packet(PAVO_OP_WINDOW_MESSAGE, 1);

@@ -233,6 +233,22 @@ FrameState Driver::request(pavo_frame_type type, const WindowAddress &peer,
 	return tr.control_opcode ? FrameState::sent : FrameState(state);
 }
 
+FrameState Driver::third(const WindowAddress &source,
+			 const pavo_rdma_third &third, uint32_t frame)
+{
+	pavo_frame_hdr hdr =
+		header(PAVO_FRAME_RDMA_THIRD, source, sizeof(third));
+	pavo_transition tr{};
+	pavo_frame_request req;
+	uint32_t state = pavo_third_parse(&req, &hdr, &third, frame);
+
+	if (state)
+		return FrameState(state);
+	tr.req = &req;
+	state = uint32_t(take_frame(tr, pavo_operation_third));
+	return tr.control_opcode ? FrameState::sent : FrameState(state);
+}
+
 FrameState Driver::piece(const WindowAddress &peer,
 			 const pavo_rdma_piece &piece,
 			 std::vector<uint8_t> data)
@@ -289,8 +305,7 @@ void Driver::transmit(uint32_t id)
 	if (result) {
 		pavo_operation_no_memory(&op, &next, result, &tr);
 	} else {
-		send(PAVO_OP_WINDOW_DATA, next.control,
-		     bytes(next.from, next.length));
+		send(next.opcode, next.control, bytes(next.from, next.length));
 		pavo_operation_sent(&op, &next, &tr);
 	}
 	carry_out(op, tr, nullptr);

@@ -17,6 +17,8 @@
 
 extern "C" {
 #include "window/binding.h"
+#include "window/operation.h"
+#include "window/third.h"
 }
 
 namespace rcxt {
@@ -63,6 +65,8 @@ public:
 				 const pavo::WindowAddress &peer,
 				 const pavo_rdma_request &request,
 				 uint32_t frame);
+	pavo::FrameState third(const pavo::WindowAddress &source,
+			       const pavo_rdma_third &third, uint32_t frame);
 	pavo::FrameState piece(const pavo::WindowAddress &peer,
 			       const pavo_rdma_piece &piece,
 			       std::vector<uint8_t> data);

@@ -112,6 +112,20 @@ std::error_code Port::request(Direction direction, WindowAddress peer,
 	return {};
 }
 
+std::error_code Port::request_third(WindowAddress source,
+				    const ThirdFrame &third, uint32_t &frame)
+{
+	if (world.random.below(100) < world.loss)
+		return std::make_error_code(std::errc::no_buffer_space);
+	frame = next++;
+	FrameState state = end.third(source, to_abi(third), frame);
+
+	EXPECT_NE(state, FrameState::stale) << "tids only grow";
+	if (state != FrameState::empty)
+		end.marks[frame] = state;
+	return {};
+}
+
 FrameState Port::result(uint32_t frame)
 {
 	auto found = end.marks.find(frame);

@@ -34,7 +34,7 @@ constexpr size_t memory_size = 1 << 16;
 
 using rcxt::Packet;
 
-constexpr WindowAddress address_a{3, 4}, address_b{1, 2};
+constexpr WindowAddress address_a{3, 4}, address_b{1, 2}, address_c{5, 6};
 
 class World;
 
@@ -47,16 +47,14 @@ struct Piece {
 
 /* One end: memory, a window, and the frames of its process. */
 struct End : rcxt::Driver {
-	End(bool b, World &w)
-		: Driver(b ? address_b : address_a, memory, fragment_size),
-		  is_b(b), world(w)
+	End(const WindowAddress &self, World &w)
+		: Driver(self, memory, fragment_size), world(w)
 	{
 	}
 
 	/* A recovery: all contexts have other names, and know nothing. */
 	void recover();
 
-	bool is_b;
 	World &world;
 	std::vector<uint8_t> memory = std::vector<uint8_t>(memory_size);
 	std::vector<DoneFrame> frames;
@@ -95,7 +93,7 @@ public:
 	void step()
 	{
 		now += std::chrono::microseconds(10);
-		for (End *end : {&a, &b})
+		for (End *end : {&a, &b, &c})
 			for (const auto &[id, rcxt] : end->rcxts())
 				if (rcxt.op.now.sending &&
 				    !random.below(slowness))
@@ -108,7 +106,9 @@ public:
 		Packet packet = std::move(network[n]);
 
 		network.erase(network.begin() + long(n));
-		(packet.pkt.dqpn == address_b.window ? b : a).receive(packet);
+		for (End *end : {&a, &b, &c})
+			if (packet.pkt.dqpn == end->address().window)
+				end->receive(packet);
 	}
 
 	Random random;
@@ -117,7 +117,8 @@ public:
 	uint32_t slowness = 2;
 	/* Everything stays where it is. */
 	bool still = false;
-	End a{false, *this}, b{true, *this};
+	/* Two, and a third for third-party operations. */
+	End a{address_a, *this}, b{address_b, *this}, c{address_c, *this};
 	std::deque<Packet> network;
 	Clock::time_point now{};
 };
@@ -133,6 +134,9 @@ struct Port : RdmaPort {
 	std::error_code request(Direction direction, WindowAddress to,
 				const RequestFrame &request,
 				uint32_t &frame) override;
+	std::error_code request_third(WindowAddress source,
+				      const ThirdFrame &third,
+				      uint32_t &frame) override;
 	FrameState result(uint32_t frame) override;
 	void forget(uint32_t) override {}
 	void query_context(WindowAddress to, uint32_t rcxt) override;

@@ -62,6 +62,9 @@ TEST(RoundTrip, BuildOfParseGivesTheBytes)
 				headers[PAVO_BTH_LEN] = 0;
 			if (flags_of(opcode) & PAVO_OPF_WETH)
 				std::fill_n(&headers[PAVO_BTH_LEN + 11], 2, 0);
+			if (flags_of(opcode) & PAVO_OPF_WTETH)
+				std::fill_n(headers.end() - PAVO_WTETH_LEN + 2,
+					    3, 0);
 			if (flags_of(opcode) & PAVO_OPF_EXTATOMICETH) {
 				uint8_t *header =
 					&headers[ext_atomic_at(opcode)];

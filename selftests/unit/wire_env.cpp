@@ -108,6 +108,9 @@ pavo_pkt random_packet(Random &random, uint8_t opcode)
 		.flags = static_cast<uint8_t>(random.bits()),
 		.status = static_cast<uint8_t>(random.bits()),
 		.back_pvo = random.bits(),
+		.third_node = static_cast<uint16_t>(random.bits()),
+		.third_window = random.below(1 << 24),
+		.third_rcxt = static_cast<uint32_t>(random.bits()),
 	};
 	return pkt;
 }

@@ -176,6 +176,8 @@ struct Villain : testing::Test {
 		  here(pair.job_a, garbage_mapped, 1, garbage_page),
 		  there(pair.job_b, garbage_mapped, 2, garbage_page)
 	{
+		/* A third-party request may be of two contexts there. */
+		must(pair.b.set_node(node_b, pair.address_b.gid));
 		open();
 	}
 
@@ -284,6 +286,25 @@ struct Villain : testing::Test {
 		memcpy(to, &piece, sizeof(piece));
 	}
 
+	/* Both ends are windows of the peer, or what there is. */
+	void third(std::byte *to)
+	{
+		pavo_rdma_third third{};
+
+		body(to, false);
+		memcpy(&third.request, to, sizeof(third.request));
+		third.request.flags = uint8_t(one_in(12) ? random() : 0);
+		third.request.local_pvo = pvo(there, 12);
+		third.node = uint16_t(one_in(24) ? random() : node_b);
+		third.reserved = uint16_t(one_in(24) ? random() : 0);
+		third.window = one_in(24) ? uint32_t(random()) :
+			       one_in(24) ? bystander.number() :
+					    pair.b.number();
+		third.rcxt = rcxt(theirs);
+		third.reserved2 = uint32_t(one_in(24) ? random() : 0);
+		memcpy(to, &third, sizeof(third));
+	}
+
 	void header(pavo_frame_hdr *hdr)
 	{
 		hdr->node = uint16_t(one_in(24) ? random() : node_b);
@@ -296,8 +317,10 @@ struct Villain : testing::Test {
 			hdr->window = bystander.number();
 		hdr->type = uint8_t(one_in(24) ?
 					    random() :
-					    PAVO_FRAME_MESSAGE + random() % 5);
-		hdr->length = sizeof(pavo_rdma_request);
+					    PAVO_FRAME_MESSAGE + random() % 6);
+		hdr->length = hdr->type == PAVO_FRAME_RDMA_THIRD ?
+				      sizeof(pavo_rdma_third) :
+				      sizeof(pavo_rdma_request);
 		if (hdr->type == PAVO_FRAME_MESSAGE ||
 		    hdr->type == PAVO_FRAME_RDMA_PIECE)
 			hdr->length += uint16_t(random() % 1000);
@@ -322,6 +345,8 @@ struct Villain : testing::Test {
 			return;
 		if (hdr->type == PAVO_FRAME_RDMA_PIECE)
 			piece(to);
+		else if (hdr->type == PAVO_FRAME_RDMA_THIRD)
+			third(to);
 		else
 			body(to, hdr->type == PAVO_FRAME_RDMA_WRITE);
 	}

@@ -110,6 +110,7 @@ constexpr Test tests[] = {
 	{"replay", nodes::recover_from_the_past, nodes::replay_the_past},
 	{"tables", nodes::serve_tables, nodes::ask_tables},
 	{"rounds", nodes::watch_rounds, nodes::send_in_rounds},
+	{"third", nodes::control_third_party, nodes::serve_third_party},
 	{"library", nodes::serve_library, nodes::use_library},
 	{"striped", nodes::serve_striped, nodes::ask_striped},
 	{"striped-without", nodes::serve_striped, nodes::ask_striped_without},

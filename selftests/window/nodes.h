@@ -186,6 +186,9 @@ Role watch_rounds, send_in_rounds;
 /* By coroutines, and by the header for C. */
 Role serve_library, use_library;
 
+/* Third-party RDMA: the one that serves has all nodes send to all. */
+Role control_third_party, serve_third_party;
+
 /* Messages and RDMA between nodes that have two addresses each; all are used. */
 Role serve_messages_by_two, send_messages_by_two, serve_rdma_by_two,
 	ask_for_rdma_by_two;

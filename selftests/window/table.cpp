@@ -2,6 +2,8 @@
 /* table.cpp - see table.h. */
 #include "table.h"
 
+#include <rdma/pavo-abi.h>
+
 #include <cinttypes>
 #include <cstdio>
 

@@ -32,6 +32,7 @@ enum pavo_frame_type {
 	PAVO_FRAME_RDMA_READ = 3, /* likewise; or arrived: send pieces of it */
 	PAVO_FRAME_RDMA_DONE = 4, /* arrived: struct pavo_rdma_done */
 	PAVO_FRAME_RDMA_PIECE = 5, /* struct pavo_rdma_piece, data follows */
+	PAVO_FRAME_RDMA_THIRD = 6, /* to be sent: struct pavo_rdma_third */
 	PAVO_FRAME_RDMA_BROADCAST = 12, /* arrived: struct pavo_group_done */
 };
 
@@ -163,6 +164,33 @@ struct pavo_rdma_request {
  * In an arrived frame RDMA_READ @local_rcxt and @local_pvo are this end's. The other fields are
  * those of the requester, and are copied into the pieces; @cookie is 0.
  */
+
+/**
+ * struct pavo_rdma_third - payload of a frame RDMA_THIRD, a third-party request
+ * (sources.md#windows-third-party): the window named in its pavo_frame_hdr, the source, is to send
+ * data to a third window, the target. This process, the controller, alone is notified of the end.
+ * @request:   as of a read, but for: @request.local_pvo is memory of the job at the target,
+ *             @request.flags is 0. @request.tid is higher than any before on each of the three
+ *             rCxts
+ * @node:      of the target. The source needs a route to it, this window does not
+ * @reserved:  0
+ * @window:    of the target
+ * @rcxt:      of the target
+ * @reserved2: 0
+ *
+ * The frame RDMA_DONE of the end is as from the end that reported it: the target, or with
+ * @status not 0 the source, if the memory there is not the job's. Its @target is 0. The
+ * request names no memory of this window's job at this end, so a PVO that is wrong leaves this
+ * window alive, and the other two as well.
+ */
+struct pavo_rdma_third {
+	struct pavo_rdma_request request;
+	__u16 node;
+	__u16 reserved;
+	__u32 window;
+	__u32 rcxt;
+	__u32 reserved2;
+};
 
 /**
  * struct pavo_rdma_piece - the beginning of the payload of a frame RDMA_PIECE. The rest is

@@ -13,7 +13,7 @@
 namespace pavo {
 
 static_assert(int(PvoResult::key) == PAVO_PVO_KEY);
-static_assert(int(FrameType::rdma_piece) == PAVO_FRAME_RDMA_PIECE);
+static_assert(int(FrameType::rdma_third) == PAVO_FRAME_RDMA_THIRD);
 static_assert(int(FrameState::dead) == PAVO_FRAME_DEAD);
 static_assert(message_kind::plain == PAVO_MESSAGE_PLAIN &&
 	      message_kind::rdma == PAVO_MESSAGE_RDMA &&
@@ -76,6 +76,23 @@ inline pavo_rdma_request to_abi(const RequestFrame &request)
 		.reserved = 0,
 		.attempts = request.attempts,
 		.cookie = request.cookie};
+}
+
+inline ThirdFrame from_abi(const pavo_rdma_third &third)
+{
+	return {.request = from_abi(third.request),
+		.target = {third.node, third.window},
+		.target_rcxt = third.rcxt};
+}
+
+inline pavo_rdma_third to_abi(const ThirdFrame &third)
+{
+	return {.request = to_abi(third.request),
+		.node = third.target.node,
+		.reserved = 0,
+		.window = third.target.window,
+		.rcxt = third.target_rcxt,
+		.reserved2 = 0};
 }
 
 inline PieceFrame from_abi(const pavo_rdma_piece &piece)

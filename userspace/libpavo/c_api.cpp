@@ -76,17 +76,22 @@ pavo::RdmaEnd end_of(int is_fifo)
 	return is_fifo ? pavo::RdmaEnd::fifo : pavo::RdmaEnd::memory;
 }
 
+pavo::RdmaMove move_of(const pavo_move &move)
+{
+	return {.local = {move.local_pvo},
+		.remote = {move.remote_pvo},
+		.length = move.bytes,
+		.notify = move.notify != 0,
+		.tag = move.tag,
+		.target = end_of(move.to_fifo),
+		.source = end_of(move.from_fifo)};
+}
+
 int begin(pavo_rdma *rdma, pavo::Direction direction, int peer,
 	  const pavo_move *move, pavo_done_call *done, void *context)
 {
 	return status([&] {
-		pavo::RdmaMove what{.local = {move->local_pvo},
-				    .remote = {move->remote_pvo},
-				    .length = move->bytes,
-				    .notify = move->notify != 0,
-				    .tag = move->tag,
-				    .target = end_of(move->to_fifo),
-				    .source = end_of(move->from_fifo)};
+		pavo::RdmaMove what = move_of(*move);
 		bool write = direction == pavo::Direction::write;
 		pavo::Rdma &own = rdma->rdma;
 		auto ended = over(done, context);
@@ -280,6 +285,17 @@ int pavo_rdma_get(pavo_rdma *rdma, int peer, const pavo_move *move,
 		  pavo_done_call *done, void *context)
 {
 	return begin(rdma, pavo::Direction::read, peer, move, done, context);
+}
+
+int pavo_rdma_third_party(pavo_rdma *rdma, int source, int target,
+			  const pavo_move *move, pavo_done_call *done,
+			  void *context)
+{
+	return status([&] {
+		return status_of(rdma->rdma.third_party(
+			size_t(source), size_t(target), move_of(*move),
+			over(done, context)));
+	});
 }
 
 int pavo_rdma_send(pavo_rdma *rdma, uint16_t node, uint32_t window,

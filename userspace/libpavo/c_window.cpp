@@ -202,6 +202,13 @@ int pavo_window_prepare_rdma(pavo_window *window, int write, uint16_t node,
 		{node, to}, pavo::from_abi(*request)));
 }
 
+int pavo_window_prepare_third(pavo_window *window, uint16_t node, uint32_t to,
+			      const pavo_rdma_third *third)
+{
+	return status_of(window->window.prepare_third({node, to},
+						      pavo::from_abi(*third)));
+}
+
 int pavo_window_prepare_piece(pavo_window *window, uint16_t node, uint32_t to,
 			      const pavo_rdma_piece *piece, const void *data,
 			      size_t bytes)

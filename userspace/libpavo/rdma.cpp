@@ -37,16 +37,16 @@ public:
 				uint32_t &frame) override
 	{
 		take_marks();
-		std::error_code error =
-			window_.prepare_rdma(direction, to, request)
-				.error_or({})
-				.code();
+		return note_frame(window_.prepare_rdma(direction, to, request),
+				  frame);
+	}
 
-		if (!error) {
-			frame = written_++;
-			marks_[frame] = FrameState::empty;
-		}
-		return error;
+	std::error_code request_third(WindowAddress source,
+				      const ThirdFrame &third,
+				      uint32_t &frame) override
+	{
+		take_marks();
+		return note_frame(window_.prepare_third(source, third), frame);
 	}
 
 	uint32_t max_piece() const override { return window_.max_piece(); }
@@ -126,6 +126,17 @@ public:
 	}
 
 private:
+	/* Number a frame that was written, whose outcome is to be kept. */
+	std::error_code note_frame(const Result<void> &prepared,
+				   uint32_t &frame)
+	{
+		if (!prepared)
+			return prepared.error().code();
+		frame = written_++;
+		marks_[frame] = FrameState::empty;
+		return {};
+	}
+
 	Window &window_;
 	/* Frames written, and those whose outcome is known, in order. */
 	uint32_t written_ = 0;
@@ -254,6 +265,35 @@ Transfer Rdma::get(Peer peer, const RdmaMove &move)
 {
 	return Transfer([this, peer, move](Done done) {
 		return begin(Direction::read, peer, move, std::move(done));
+	});
+}
+
+Result<void> Rdma::third_party(Peer source, Peer target, const RdmaMove &move,
+			       Done done)
+{
+	auto begun = guarded([&]() -> Result<void> {
+		return to_result(engine_->begin_third(
+			source, target, move, std::move(done), Clock::now()));
+	});
+
+	/* Frames that cannot be started now are started with the next. */
+	if (begun)
+		(void)window_->start();
+	return begun;
+}
+
+Result<void> Rdma::third_party(Peer source, Peer target, const RdmaMove &move,
+			       Completion &completion) noexcept
+{
+	return guarded([&] {
+		return third_party(source, target, move, completion.begun());
+	});
+}
+
+Transfer Rdma::third_party(Peer source, Peer target, const RdmaMove &move)
+{
+	return Transfer([this, source, target, move](Done done) {
+		return third_party(source, target, move, std::move(done));
 	});
 }
 

@@ -61,7 +61,7 @@ RdmaEngine::RdmaEngine(RdmaPort &port, const RdmaOptions &options)
 
 size_t RdmaEngine::add(const RdmaPeer &peer, std::span<const uint32_t> locals)
 {
-	peers_.push_back({peer.address, {}, {}});
+	peers_.push_back({peer.address, locals.size(), {}, {}});
 	Peer &added = peers_.back();
 
 	for (size_t i = 0; i < locals.size(); i++) {
@@ -90,6 +90,35 @@ std::error_code RdmaEngine::begin(Direction direction, size_t peer,
 	peers_[peer].waiting.push_back(std::move(operation));
 	operations_++;
 	pump(peer, now);
+	return {};
+}
+
+std::error_code RdmaEngine::begin_third(size_t source, size_t target,
+					const RdmaMove &move, Done done,
+					Clock::time_point now)
+{
+	auto operation = std::make_shared<Operation>();
+
+	if (source >= peers_.size() || target >= peers_.size() ||
+	    move.source != RdmaEnd::memory || move.target != RdmaEnd::memory ||
+	    (source == target && peers_[source].channels < 2))
+		return code(std::errc::invalid_argument);
+	operation->direction = Direction::read;
+	operation->move = move;
+	operation->done = std::move(done);
+	operation->notified = !move.notify;
+	operation->third = true;
+	operation->source = source;
+	operation->target = target;
+	/*
+	 * It begins when it is the first of both queues. Every queue has the operations in the
+	 * order in which they were begun, so one of them is always first wherever it waits.
+	 */
+	peers_[source].waiting.push_back(operation);
+	if (target != source)
+		peers_[target].waiting.push_back(operation);
+	operations_++;
+	pump(source, now);
 	return {};
 }
 
@@ -138,6 +167,58 @@ void RdmaEngine::next_piece(Operation &operation, Channel &channel) const
 	operation.under_way++;
 }
 
+/* Let a channel, which is idle no more, carry the next part of an operation. */
+void RdmaEngine::occupy(Channel &channel, const Shared &operation,
+			Clock::time_point now)
+{
+	next_piece(*operation, channel);
+	channel.operation = operation;
+	channel.attempts = 0;
+	send_request(channel, now);
+}
+
+void RdmaEngine::drop_waiting(const Shared &operation, size_t peer)
+{
+	std::erase(peers_[peer].waiting, operation);
+	if (!operation->third)
+		return;
+	std::erase(peers_[operation->source].waiting, operation);
+	std::erase(peers_[operation->target].waiting, operation);
+}
+
+/*
+ * Give the next piece of a third-party operation to a channel of each of its peers, if it is the
+ * first there, and they have idle ones. Return: false: it waits.
+ */
+bool RdmaEngine::pump_third(const Shared &operation, Clock::time_point now)
+{
+	Peer &source = peers_[operation->source];
+	Peer &target = peers_[operation->target];
+
+	if (source.waiting.front() != operation ||
+	    target.waiting.front() != operation || source.idle.empty() ||
+	    target.idle.size() < 1u + (&source == &target))
+		return false;
+	size_t number = source.idle.back();
+	source.idle.pop_back();
+	size_t lent = target.idle.back();
+	target.idle.pop_back();
+	Channel &channel = channels_[number];
+
+	channel.lent = lent;
+	channels_[lent].lent_to = number;
+	occupy(channel, operation, now);
+	if (operation->is_requested()) {
+		source.waiting.pop_front();
+		if (&source != &target)
+			target.waiting.pop_front();
+		/* Others had to wait for it there. */
+		pump(operation->source, now);
+		pump(operation->target, now);
+	}
+	return true;
+}
+
 /* Give pieces of waiting operations to idle channels. */
 void RdmaEngine::pump(size_t number, Clock::time_point now)
 {
@@ -145,16 +226,30 @@ void RdmaEngine::pump(size_t number, Clock::time_point now)
 
 	while (!peer.idle.empty() && !peer.waiting.empty()) {
 		Shared operation = peer.waiting.front();
+
+		if (operation->third && !operation->is_requested()) {
+			if (!pump_third(operation, now))
+				return;
+			continue;
+		}
 		Channel &channel = channels_[peer.idle.back()];
 
-		next_piece(*operation, channel);
-		if (operation->requested == operation->move.length)
-			peer.waiting.pop_front();
 		peer.idle.pop_back();
-		channel.operation = std::move(operation);
-		channel.attempts = 0;
-		send_request(channel, now);
+		occupy(channel, operation, now);
+		if (operation->is_requested())
+			peer.waiting.pop_front();
 	}
+}
+
+/* Pump all peers at which the operation may have waited, or has freed a channel. */
+void RdmaEngine::pump_all(const Shared &operation, size_t peer,
+			  Clock::time_point now)
+{
+	pump(peer, now);
+	if (!operation->third)
+		return;
+	pump(operation->source, now);
+	pump(operation->target, now);
 }
 
 RdmaEngine::Clock::duration RdmaEngine::timeout(const Channel &channel) const
@@ -226,11 +321,35 @@ void RdmaEngine::pump_feeds()
 	});
 }
 
+/* Take the next tid. A lent channel's contexts are in the operation, too. */
+void RdmaEngine::raise_tid(Channel &channel)
+{
+	if (channel.lent)
+		channel.tid =
+			std::max(channel.tid, channels_[*channel.lent].tid);
+	channel.tid++;
+	if (channel.lent)
+		channels_[*channel.lent].tid = channel.tid;
+}
+
+std::error_code RdmaEngine::request_third(Channel &channel,
+					  const RequestFrame &request)
+{
+	const Channel &target = channels_[*channel.lent];
+	ThirdFrame third{.request = request,
+			 .target = peers_[target.peer].address,
+			 .target_rcxt = target.remote};
+
+	third.request.flags = 0;
+	return port_.request_third(peers_[channel.peer].address, third,
+				   channel.frame);
+}
+
 void RdmaEngine::send_request(Channel &channel, Clock::time_point now)
 {
 	const Peer &peer = peers_[channel.peer];
 	const RdmaMove &move = channel.operation->move;
-	channel.tid++;
+	raise_tid(channel);
 	channel.requested_at = now;
 	channel.deadline = now + timeout(channel);
 	if (channel.feeds) {
@@ -249,8 +368,10 @@ void RdmaEngine::send_request(Channel &channel, Clock::time_point now)
 		.attempts = channel.attempts,
 		.cookie = 0,
 	};
-	std::error_code error = port_.request(channel.direction, peer.address,
-					      request, channel.frame);
+	std::error_code error =
+		channel.lent ? request_third(channel, request) :
+			       port_.request(channel.direction, peer.address,
+					     request, channel.frame);
 
 	channel.framed = !error;
 	if (error && error != std::errc::no_buffer_space)
@@ -264,6 +385,13 @@ void RdmaEngine::unframe(Channel &channel)
 	channel.framed = false;
 	if (channel.feeds)
 		feeder_.stop(channel.local);
+}
+
+void RdmaEngine::query_contexts(const Channel &channel)
+{
+	port_.query_context(peers_[channel.peer].address, channel.remote);
+	if (channel.lent)
+		query_contexts(channels_[*channel.lent]);
 }
 
 void RdmaEngine::retry(Channel &channel, Clock::time_point now)
@@ -282,8 +410,7 @@ void RdmaEngine::retry(Channel &channel, Clock::time_point now)
 	repeated_++;
 	/* After one timeout a lost packet is more likely than a lost context. */
 	if (channel.attempts > 1)
-		port_.query_context(peers_[channel.peer].address,
-				    channel.remote);
+		query_contexts(channel);
 	send_request(channel, now);
 }
 
@@ -339,6 +466,8 @@ void RdmaEngine::renew_channel(size_t number, uint32_t now_it_is,
 	if (ended > first)
 		return;
 	channel.remote = now_it_is;
+	if (channel.lent_to)
+		retry(channels_[*channel.lent_to], now);
 	if (!channel.operation)
 		return;
 	if (channel.direction == Direction::read || ended < first) {
@@ -360,6 +489,17 @@ void RdmaEngine::finish(const Shared &operation)
 		operation->done(to_result(operation->error));
 }
 
+void RdmaEngine::give_back_lent(Channel &channel)
+{
+	if (!channel.lent)
+		return;
+	Channel &lent = channels_[*channel.lent];
+
+	peers_[lent.peer].idle.push_back(*channel.lent);
+	lent.lent_to.reset();
+	channel.lent.reset();
+}
+
 void RdmaEngine::piece_over(size_t number, std::error_code error,
 			    Clock::time_point now)
 {
@@ -371,11 +511,12 @@ void RdmaEngine::piece_over(size_t number, std::error_code error,
 	channel.operation = nullptr;
 	channel.refused = {};
 	peers_[peer].idle.push_back(number);
+	give_back_lent(channel);
 	operation->under_way--;
 	if (error && !operation->error) {
 		operation->error = error;
 		/* Request no more pieces of it. */
-		std::erase(peers_[peer].waiting, operation);
+		drop_waiting(operation, peer);
 		operation->requested = operation->move.length;
 		operation->notified = true;
 	}
@@ -384,8 +525,9 @@ void RdmaEngine::piece_over(size_t number, std::error_code error,
 	bool finished = all && operation->notified;
 
 	if (all && !finished)
-		peers_[peer].waiting.push_front(operation);
-	pump(peer, now);
+		peers_[operation->third ? operation->target : peer]
+			.waiting.push_front(operation);
+	pump_all(operation, peer, now);
 	/* Last, since the callback may throw. */
 	if (finished)
 		finish(operation);

@@ -32,6 +32,10 @@ public:
 	virtual std::error_code request(Direction direction, WindowAddress to,
 					const RequestFrame &request,
 					uint32_t &frame) = 0;
+	/** The same for a piece of a third-party operation, of which @source has the data. */
+	virtual std::error_code request_third(WindowAddress source,
+					      const ThirdFrame &third,
+					      uint32_t &frame) = 0;
 	/** Return the outcome of a request; FrameState::empty: not known yet. */
 	virtual FrameState result(uint32_t frame) = 0;
 	/** Drop the outcome of a request: result() is not called for it. */
@@ -75,6 +79,13 @@ public:
 	std::error_code begin(Direction direction, size_t peer,
 			      const RdmaMove &move, Done done,
 			      Clock::time_point now);
+	/**
+	 * Begin a third-party operation, with a channel of each of two peers: @source sends to
+	 * @target. move.local is memory of @target. Fails as begin().
+	 */
+	std::error_code begin_third(size_t source, size_t target,
+				    const RdmaMove &move, Done done,
+				    Clock::time_point now);
 	/** Handle a frame RDMA_DONE. Return: whether it was of an operation of this end. */
 	bool done(const DoneFrame &done, Clock::time_point now);
 	/**
@@ -121,6 +132,16 @@ private:
 		bool begun = false;
 		/** The peer was notified, or need not be. */
 		bool notified = false;
+		/** Of a third-party operation. It waits at both of these peers. */
+		bool third = false;
+		size_t source = 0;
+		size_t target = 0;
+
+		/** All pieces were requested: what is left is the final notification. */
+		bool is_requested() const
+		{
+			return begun && requested == move.length;
+		}
 	};
 	using Shared = std::shared_ptr<Operation>;
 
@@ -146,17 +167,33 @@ private:
 		std::error_code refused;
 		Clock::time_point requested_at;
 		Clock::time_point deadline;
+		/** Of a third-party piece: the target's channel, lent to this one. */
+		std::optional<size_t> lent;
+		/** The channel that it is lent to. */
+		std::optional<size_t> lent_to;
 	};
 
 	struct Peer {
 		WindowAddress address;
+		size_t channels = 0;
 		std::vector<size_t> idle;
 		std::deque<Shared> waiting;
 	};
 
 	void next_piece(Operation &operation, Channel &channel) const;
 	void pump(size_t peer, Clock::time_point now);
+	bool pump_third(const Shared &operation, Clock::time_point now);
+	void occupy(Channel &channel, const Shared &operation,
+		    Clock::time_point now);
+	void give_back_lent(Channel &channel);
+	void raise_tid(Channel &channel);
+	void drop_waiting(const Shared &operation, size_t peer);
+	void pump_all(const Shared &operation, size_t peer,
+		      Clock::time_point now);
+	std::error_code request_third(Channel &channel,
+				      const RequestFrame &request);
 	void send_request(Channel &channel, Clock::time_point now);
+	void query_contexts(const Channel &channel);
 	void retry(Channel &channel, Clock::time_point now);
 	bool is_to(const Channel &channel, WindowAddress address,
 		   uint32_t remote) const;

@@ -237,6 +237,17 @@ Result<void> Window::prepare_rdma(Direction direction, WindowAddress to,
 	});
 }
 
+Result<void> Window::prepare_third(WindowAddress source,
+				   const ThirdFrame &third) noexcept
+{
+	const pavo_rdma_third body = to_abi(third);
+
+	return write_frame({source, FrameType::rdma_third}, sizeof(body),
+			   [&](std::byte *at) {
+				   memcpy(at, &body, sizeof(body));
+			   });
+}
+
 uint32_t Window::max_piece() const
 {
 	return uint32_t(max_payload() - sizeof(pavo_rdma_piece)) &

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+#include <pavo/address.hpp>
 #include <pavo/job.hpp>
 
 namespace pavo {
@@ -21,6 +22,7 @@ enum class FrameType : uint8_t {
 	rdma_read = 3, /* received: a peer requests data, RequestFrame */
 	rdma_done = 4, /* DoneFrame */
 	rdma_piece = 5, /* PieceFrame, followed by data */
+	rdma_third = 6, /* sent: ThirdFrame */
 	rdma_broadcast = 12, /* GroupDoneFrame */
 };
 
@@ -86,6 +88,18 @@ struct RequestFrame {
 	uint32_t cookie = 0;
 };
 
+/**
+ * A third-party request (sources.md#windows-third-party): the window that gets it, the source, is
+ * to send data to @target. This process, the controller, is notified of the end.
+ */
+struct ThirdFrame {
+	/** local_pvo is memory at the target, and remote_pvo at the source; flags is 0. */
+	RequestFrame request;
+	WindowAddress target;
+	/** Context of the target. */
+	uint32_t target_rcxt = 0;
+};
+
 /** Header of a frame with data. All frames of an operation differ in @pvo and @fragment only. */
 struct PieceFrame {
 	uint32_t local_rcxt = 0;
@@ -105,7 +119,7 @@ struct PieceFrame {
 
 /** Completion of an operation: all data is visible. */
 struct DoneFrame {
-	/** Contexts of this window and of the peer's. */
+	/** Contexts of this window and of the peer's: to a controller, of the end that reports. */
 	uint32_t rcxt = 0;
 	uint32_t peer_rcxt = 0;
 	/** Tid of the attempt; completions of older attempts than the last are to be ignored. */

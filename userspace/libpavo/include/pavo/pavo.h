@@ -400,6 +400,18 @@ int pavo_rdma_get(struct pavo_rdma *rdma, int peer,
 		  void *context);
 
 /**
+ * pavo_rdma_third_party - begin to move bytes from one peer to another, or within one.
+ * @source: peer that has the data, at @move.remote_pvo
+ * @target: peer that gets it, at @move.local_pvo; it is notified if @move.notify says so
+ * @done:   as of pavo_rdma_get(); -EFAULT: a PVO of either peer names no memory
+ *
+ * Return: as pavo_rdma_put(); also -EINVAL: a FIFO, or @source is @target and has one context.
+ */
+int pavo_rdma_third_party(struct pavo_rdma *rdma, int source, int target,
+			  const struct pavo_move *move, pavo_done_call *done,
+			  void *context);
+
+/**
  * struct pavo_completion - the end of an operation, to be polled: give pavo_complete() as @done,
  * and this as its @context. Has to live until the operation is over.
  * @over:  set to 0 by the program; 1: the operation is over

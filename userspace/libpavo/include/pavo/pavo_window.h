@@ -142,6 +142,15 @@ int pavo_window_prepare_rdma(struct pavo_window *window, int write,
 			     uint16_t node, uint32_t to,
 			     const struct pavo_rdma_request *request);
 /**
+ * pavo_window_prepare_third - write a third-party request, to be sent by pavo_window_start().
+ * @node, @to: the source of the data
+ * @third:     the operation, and the target
+ *
+ * Return: as pavo_window_prepare_rdma().
+ */
+int pavo_window_prepare_third(struct pavo_window *window, uint16_t node,
+			      uint32_t to, const struct pavo_rdma_third *third);
+/**
  * pavo_window_prepare_piece - write data of an operation, to be sent by pavo_window_start().
  * @piece: its place in the operation
  * @data:  @bytes, up to pavo_window_max_piece()

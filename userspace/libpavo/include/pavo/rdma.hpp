@@ -168,6 +168,25 @@ public:
 	Transfer put(Peer peer, const RdmaMove &move);
 	Transfer get(Peer peer, const RdmaMove &move);
 
+	/**
+	 * Third party (sources.md#windows-third-party): have peer @source send bytes of its memory
+	 * (move.remote) to memory of peer @target (move.local). This process, the controller, does
+	 * not touch the data and is notified of the end, as of a get. With move.notify it then
+	 * notifies @target. Each of the peers may be this process itself, as a peer that it added,
+	 * and both may be one peer that gave at least two contexts. @source needs a route to
+	 * @target.
+	 *
+	 * Fails, and ends with errors, as put() and get(); invalid_argument also: an end is a FIFO.
+	 * bad_address: the memory at either of the peers. After timed_out @source may still be
+	 * sending: the memory at @target is safe once another operation with that peer has ended,
+	 * or is unmapped.
+	 */
+	Result<void> third_party(Peer source, Peer target, const RdmaMove &move,
+				 Done done);
+	Result<void> third_party(Peer source, Peer target, const RdmaMove &move,
+				 Completion &completion) noexcept;
+	Transfer third_party(Peer source, Peer target, const RdmaMove &move);
+
 	/** Sends a message, as Window::send(). */
 	Result<void> send(WindowAddress to,
 			  std::span<const std::byte> payload) noexcept;

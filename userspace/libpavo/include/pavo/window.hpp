@@ -254,6 +254,13 @@ public:
 				  const RequestFrame &request) noexcept;
 
 	/**
+	 * Writes a third-party request to the send FIFO, as prepare_rdma(). A frame of type
+	 * rdma_done reports the completion to this window alone.
+	 */
+	Result<void> prepare_third(WindowAddress source,
+				   const ThirdFrame &third) noexcept;
+
+	/**
 	 * Writes data of an operation to the send FIFO, to be sent by start(). @fill fills the span
 	 * that it gets, of @length bytes, and must not throw. Fails with ENOBUFS: all frames wait to
 	 * be sent; EMSGSIZE: @length is above max_piece().

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * rdma_third_test.cpp - exactly-once third-party operations: end a is the controller, and every
+ * end is a source and a target, a itself as well.
+ */
+#include <cstring>
+#include <optional>
+
+#include "rdma_world.h"
+
+using namespace rdma_world;
+
+namespace {
+
+constexpr uint32_t contexts = 3;
+
+struct Trio {
+	explicit Trio(unsigned seed, uint32_t piece = 1000,
+		      unsigned attempts = 65535)
+		: world(seed), port(world, world.a),
+		  engine(port, {.timeout = std::chrono::microseconds(500),
+				.max_timeout = std::chrono::microseconds(8000),
+				.attempts = attempts,
+				.piece = piece})
+	{
+		for (uint32_t n = 0; n < 3; n++) {
+			RdmaPeer peer{ends[n]->address(), {}};
+			std::vector<uint32_t> locals;
+
+			for (uint32_t i = 0; i < contexts; i++) {
+				locals.push_back(100 + 10 * n + i);
+				peer.rcxts.push_back(200 + 10 * n + i);
+				world.a.take(locals.back());
+				ends[n]->take(peer.rcxts.back());
+				once[n].add({&peer.rcxts.back(), 1});
+			}
+			peers.push_back(engine.add(peer, locals));
+		}
+	}
+
+	/* Of @length bytes at 500 of the source to 7000 of the target. */
+	std::error_code begin(size_t source, size_t target, uint32_t length,
+			      Rdma::Done done, uint32_t tag = 0,
+			      bool notify = false)
+	{
+		return engine.begin_third(peers[source], peers[target],
+					  {.local = {7000},
+					   .remote = {500},
+					   .length = length,
+					   .notify = notify,
+					   .tag = tag},
+					  std::move(done), world.now);
+	}
+
+	/* Begins one, and runs it to its end. */
+	Result<void> move(size_t source, size_t target, uint32_t length)
+	{
+		std::optional<Result<void>> result;
+
+		EXPECT_FALSE(begin(source, target, length,
+				   [&](const Result<void> &how) {
+					   EXPECT_FALSE(result) << "once";
+					   result = how;
+				   }));
+		EXPECT_TRUE(run());
+		return result.value_or(Unexpected(std::errc::protocol_error));
+	}
+
+	/* The peers answer what has become of their contexts. */
+	void answer()
+	{
+		for (uint32_t rcxt : std::exchange(port.queried, {}))
+			for (uint32_t n = 0; n < 3; n++)
+				if (once[n].name(rcxt) != rcxt)
+					engine.renew_remote(ends[n]->address(),
+							    rcxt,
+							    once[n].name(rcxt),
+							    0, world.now);
+	}
+
+	void recover(uint32_t n)
+	{
+		std::vector<uint32_t> names = once[n].names();
+
+		ends[n]->recover();
+		for (uint32_t &name : names)
+			name += 1000;
+		once[n].rename(names);
+	}
+
+	bool run(int steps = 2'000'000)
+	{
+		for (; engine.pending() && steps; steps--) {
+			world.step();
+			if (recovers && !world.random.below(2000))
+				recover(1 + world.random.below(2));
+			engine.look(world.now);
+			if (world.random.below(100))
+				continue;
+			for (auto &done : std::exchange(world.a.frames, {}))
+				EXPECT_TRUE(engine.done(done, world.now));
+			answer();
+		}
+		return !engine.pending();
+	}
+
+	/* Final notifications of that tag that an end's process gets. */
+	uint32_t notified(uint32_t n, uint32_t tag, uint32_t length)
+	{
+		uint32_t count = 0;
+
+		for (const Piece &piece : std::exchange(ends[n]->pieces, {}))
+			if (once[n].piece(piece.rcxt, piece.first,
+					  piece.fragment)) {
+				EXPECT_EQ(piece.tag, tag);
+				EXPECT_EQ(RdmaNotification::length(piece.at),
+					  length);
+				count++;
+			}
+		return count;
+	}
+
+	World world;
+	std::array<End *, 3> ends{&world.a, &world.b, &world.c};
+	std::array<RdmaOnce, 3> once;
+	Port port;
+	RdmaEngine engine;
+	std::vector<size_t> peers;
+	/* Adapters of the peers are recovered now and then. */
+	bool recovers = false;
+};
+
+/* From every end to every end, the same as well, over networks from good to terrible. */
+TEST(RdmaThird, EveryOperationOnceWhateverIsLost)
+{
+	for (unsigned seed = 0; seed < 20; seed++) {
+		Trio trio(seed);
+		World &world = trio.world;
+		Random random(seed);
+
+		world.loss = seed % 5 * 8;
+		world.repeats = seed % 3 * 20;
+		world.reorder = seed % 4 * 30;
+		for (uint32_t n = 0; n < 27; n++) {
+			const uint32_t source = n % 3, target = n / 3 % 3;
+			const bool notify = random.coin();
+			const uint32_t length = random.below(4) ?
+							random.below(3500) :
+							random.below(2) * 1000;
+			End &from = *trio.ends[source],
+			    &to = *trio.ends[target];
+			int ends = 0;
+
+			SCOPED_TRACE(std::to_string(seed) + ", " +
+				     std::to_string(n));
+			for (End *end : trio.ends)
+				fill(end->memory, 0, memory_size, n + 1);
+			fill(from.memory, 500, length, n);
+			auto wanted = to.memory;
+			std::copy_n(from.memory.begin() + 500, length,
+				    wanted.begin() + 7000);
+			ASSERT_FALSE(trio.begin(
+				source, target, length,
+				[&](const Result<void> &how) {
+					EXPECT_TRUE(how.has_value())
+						<< how.error().message();
+					EXPECT_EQ(to.memory, wanted);
+					ends++;
+				},
+				n, notify));
+			ASSERT_TRUE(trio.run());
+			ASSERT_EQ(ends, 1);
+			ASSERT_EQ(to.memory, wanted);
+			/* Packets may still be under way: memory is its owner's. */
+			for (End *end : trio.ends)
+				fill(end->memory, 0, memory_size, n + 2);
+			auto mine = to.memory;
+			for (int i = 0; i < 200; i++)
+				world.step();
+			for (auto &done : std::exchange(world.a.frames, {}))
+				trio.engine.done(done, world.now);
+			ASSERT_EQ(to.memory, mine);
+			ASSERT_EQ(trio.notified(target, n, length), notify);
+			for (End *end : {&world.b, &world.c})
+				ASSERT_TRUE(end->frames.empty())
+					<< "only the controller is notified";
+		}
+	}
+}
+
+/* With puts and gets on the same channels: none waits for ever. */
+TEST(RdmaThird, AmongOthers)
+{
+	for (unsigned seed = 0; seed < 20; seed++) {
+		Trio trio(100 + seed, 700);
+		World &world = trio.world;
+		std::map<uint32_t, int> ends;
+		Random random(seed);
+
+		world.loss = 15;
+		world.repeats = 15;
+		world.reorder = 50;
+		trio.recovers = seed % 2;
+		fill(world.b.memory, 0, memory_size, seed);
+		world.a.memory = world.c.memory = world.b.memory;
+		for (uint32_t n = 0; n < 90; n++) {
+			/* All ends have the same bytes, so that nothing changes. */
+			RdmaMove move{.local = {n * 500},
+				      .remote = {n * 500},
+				      .length = random.below(2000)};
+			auto done = [&ends, n](const Result<void> &how) {
+				EXPECT_TRUE(how.has_value());
+				ends[n]++;
+			};
+			size_t one = trio.peers[random.below(3)];
+			size_t other = trio.peers[random.below(3)];
+
+			if (n % 3)
+				ASSERT_FALSE(trio.engine.begin_third(
+					one, other, move, done, world.now));
+			else
+				ASSERT_FALSE(trio.engine.begin(
+					common::direction_of(random.coin()),
+					one, move, done, world.now));
+		}
+		auto same = world.b.memory;
+		ASSERT_TRUE(trio.run(5'000'000)) << seed;
+		for (uint32_t n = 0; n < 90; n++)
+			EXPECT_EQ(ends[n], 1) << n;
+		for (End *end : trio.ends)
+			EXPECT_EQ(end->memory, same);
+	}
+}
+
+/* Adapters of source and target lose their contexts in the middle. */
+TEST(RdmaThird, GoesOnAfterRecoveries)
+{
+	for (unsigned seed = 0; seed < 20; seed++) {
+		Trio trio(seed);
+
+		trio.world.loss = 10;
+		trio.recovers = true;
+		for (uint32_t n = 0; n < 10; n++) {
+			fill(trio.world.c.memory, 500, 9000, n);
+			ASSERT_TRUE(trio.move(2, 1, 9000).has_value()) << seed;
+			ASSERT_FALSE(memcmp(&trio.world.b.memory[7000],
+					    &trio.world.c.memory[500], 9000));
+		}
+	}
+}
+
+/* Memory that is not there, at either peer: the controller gets the status, and goes on. */
+TEST(RdmaThird, ReportsBadMemoryOfEitherPeer)
+{
+	for (bool at_source : {true, false}) {
+		Trio trio(3);
+		std::vector<uint8_t> &bad = at_source ? trio.world.c.memory :
+							trio.world.b.memory;
+		const size_t whole = bad.size();
+
+		bad.resize(at_source ? 1500 : 7999);
+		auto before = trio.world.b.memory;
+		EXPECT_EQ(trio.move(2, 1, 1001),
+			  Unexpected(std::errc::bad_address));
+		bad.resize(whole);
+		fill(trio.world.c.memory, 500, 1001, 5);
+		EXPECT_TRUE(trio.move(2, 1, 1001).has_value());
+		EXPECT_FALSE(memcmp(&trio.world.b.memory[7000],
+				    &trio.world.c.memory[500], 1001));
+	}
+}
+
+TEST(RdmaThird, GivesUp)
+{
+	Trio trio(1, 1000, 6);
+
+	trio.world.loss = 100;
+	EXPECT_EQ(trio.move(2, 1, 2500), Unexpected(std::errc::timed_out));
+	trio.world.loss = 0;
+	EXPECT_TRUE(trio.move(2, 1, 2500).has_value());
+}
+
+TEST(RdmaThird, RefusesWhatCannotBe)
+{
+	Trio trio(1);
+	size_t one =
+		trio.engine.add({{9, 9}, {300}}, std::vector<uint32_t>{301});
+	auto refused = [&](size_t source, size_t target, const RdmaMove &move) {
+		return trio.engine.begin_third(source, target, move, {},
+					       trio.world.now) ==
+		       std::errc::invalid_argument;
+	};
+	const size_t b = trio.peers[1], c = trio.peers[2];
+
+	EXPECT_TRUE(refused(b, one + 1, {.length = 1}));
+	EXPECT_TRUE(refused(one + 1, b, {.length = 1}));
+	EXPECT_TRUE(refused(one, one, {.length = 1})) << "one channel only";
+	EXPECT_TRUE(refused(b, c, {.length = 1, .target = RdmaEnd::fifo}));
+	EXPECT_TRUE(refused(b, c, {.length = 1, .source = RdmaEnd::fifo}));
+	EXPECT_EQ(trio.engine.pending(), 0u);
+	EXPECT_FALSE(refused(b, b, {.length = 1}));
+	trio.engine.stop();
+	EXPECT_EQ(trio.engine.pending(), 0u);
+}
+
+} // namespace
