@@ -65,6 +65,9 @@ static inline bool pavo_rdma_same_peer(const struct pavo_rdma_peer *a,
  * @left:     bytes that have not been sent, or have not arrived
  * @fragment: index of the next packet to be sent
  * @frame:    index of the frame, if @own
+ * @bound:    1 + number of the counter of operations that peers begin; 0: none
+ * @counter:  1 + number of the counter that the operation's end adds to; 0: none, or it has
+ * @counted:  tid of the first attempt at the latest operation that was counted
  */
 struct pavo_operation {
 	u32 id;
@@ -85,6 +88,9 @@ struct pavo_operation {
 	u32 left;
 	u32 fragment;
 	u32 frame;
+	u8 bound;
+	u8 counter;
+	u64 counted;
 };
 
 /* ------------------------------------------------------------ transitions */
@@ -94,6 +100,8 @@ enum pavo_effect {
 	PAVO_EFFECT_UNQUEUE = 1 << 0, /* the rCxt has nothing to send now */
 	PAVO_EFFECT_MARK = 1 << 1, /* mark the frame that began the operation */
 	PAVO_EFFECT_KILL = 1 << 2, /* the window is dead */
+	PAVO_EFFECT_COUNT = 1 << 3, /* a component of @counter ended well */
+	PAVO_EFFECT_FAIL = 1 << 4, /* a component of @counter failed */
 };
 
 /* An action that may fail, carried out after the effects. Its outcome is 0 for success. */
@@ -149,6 +157,7 @@ struct pavo_rdma_control {
  * @local:   PVO of this end; not of a piece
  * @cookie:  of the process
  * @frame:   index of the frame; not of a piece
+ * @counter: 1 + number of the counter that its end adds to; 0: none
  */
 struct pavo_frame_request {
 	u8 type;
@@ -157,6 +166,7 @@ struct pavo_frame_request {
 	u64 local;
 	u32 cookie;
 	u32 frame;
+	u8 counter;
 };
 
 /* Counters that one transition may add to. */
@@ -170,6 +180,7 @@ struct pavo_frame_request {
  * @ncounts: their number
  * @effects: bits of enum pavo_effect
  * @mark:    enum pavo_frame_state for PAVO_EFFECT_MARK
+ * @counter: number of the counter for PAVO_EFFECT_COUNT and PAVO_EFFECT_FAIL
  * @action:  the action to carry out
  * @wait:    the state in which the operation takes the outcome of @action
  * @pvo:     for PAVO_ACTION_CHECK_MAPPED
@@ -194,6 +205,7 @@ struct pavo_transition {
 	u8 ncounts;
 	u8 effects;
 	u8 mark;
+	u8 counter;
 	enum pavo_action action;
 	enum pavo_operation_wait wait;
 	u64 pvo;
@@ -419,6 +431,15 @@ void pavo_operation_end(struct pavo_operation *op, enum pavo_frame_state state,
 			struct pavo_transition *tr);
 
 /* Of operation.c, for arrival.c. */
+
+/**
+ * pavo_operation_count - the operation has ended: count that once, however often it is attempted.
+ * @op: the operation
+ * @ok: it ended with status 0; else its counter fails
+ * @tr: set
+ */
+void pavo_operation_count(struct pavo_operation *op, bool ok,
+			  struct pavo_transition *tr);
 
 /** pavo_operation_begin - set up a new operation. The caller then sets what this end does. */
 void pavo_operation_begin(struct pavo_operation *op,

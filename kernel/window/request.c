@@ -47,9 +47,9 @@ u32 pavo_rdma_request(struct pavo_fifo_window *window,
 	BUILD_BUG_ON(sizeof(request) != sizeof(line->payload));
 	memcpy(&request, line->payload, sizeof(request));
 	state = pavo_frame_parse_request(&req, &line->hdr, &request, number);
-	if (state)
-		return state;
-	state = take_frame(window, &tr, pavo_operation_request);
+	if (!state)
+		state = take_frame(window, &tr, pavo_operation_request);
+	pavo_held_refused(window, req.counter, state);
 	if (!tr.control_opcode)
 		return state;
 	return pavo_rdma_send_control(window, tr.control_opcode, &tr.control) ?
@@ -72,6 +72,7 @@ u32 pavo_rdma_piece(struct pavo_fifo_window *window,
 				       window->max_payload);
 	if (!state)
 		state = take_frame(window, &tr, pavo_operation_piece);
+	pavo_held_refused(window, req.counter, state);
 	if (state)
 		return state;
 	return pavo_rdma_send_bytes(window, &req.control,

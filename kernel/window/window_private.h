@@ -16,6 +16,7 @@
 #include "net/net.h"
 #include "rings/mmap.h"
 #include "rings/worker.h"
+#include "window/condition.h"
 #include "window/rcxt.h"
 #include "window/window.h"
 
@@ -121,6 +122,7 @@ struct pavo_events {
  * @written:   frames of @recv that are visible to the process; less than its count while CPUs
  *             are writing some
  * @events:    handlers
+ * @conditions: counters, and requests held for them (held.c); under @lock
  * @commands:  command page
  * @page:      that page, for the doorbell worker of the process
  * @sending:   bit 0: a worker has the window
@@ -159,6 +161,7 @@ struct pavo_fifo_window {
 	u32 early;
 	atomic_t written;
 	struct pavo_events events;
+	struct pavo_conditions *conditions;
 	struct pavo_mmap *commands;
 	struct pavo_worker_page page;
 	unsigned long sending;
@@ -256,6 +259,21 @@ static inline void pavo_window_at_work(struct pavo_windows *all,
 	this_cpu_write(all->tasks->window[task], id);
 }
 
+/* held.c */
+/** pavo_held_init - allocate @window's counters. Return: 0; -ENOMEM. Sleeps. */
+int pavo_held_init(struct pavo_fifo_window *window);
+void pavo_held_destroy(struct pavo_fifo_window *window);
+/** pavo_held_activate - let a worker find the window if it has work. Return: it has. Locked. */
+bool pavo_held_activate(struct pavo_fifo_window *window);
+/** pavo_held_recover - a recovery: cancel what is held, and fail all counters. */
+void pavo_held_recover(struct pavo_fifo_window *window);
+/** pavo_held_cancel - cancel what is held with a request for @rcxt. */
+void pavo_held_cancel(struct pavo_fifo_window *window, u32 rcxt);
+/** pavo_held_dead - the window has ended: let a worker mark what is held. Locked. */
+void pavo_held_dead(struct pavo_fifo_window *window);
+/** pavo_held_end - mark what a closed window holds. Process context. */
+void pavo_held_end(struct pavo_fifo_window *window);
+
 /** pavo_window_commands - carry out the commands in the command page. Window locked. */
 void pavo_window_commands(struct pavo_fifo_window *window);
 
@@ -320,12 +338,6 @@ struct pavo_put {
  */
 int pavo_window_put(struct pavo_fifo_window *window,
 		    const struct pavo_put *put);
-
-/* A copy of the first line of a frame. */
-struct pavo_frame_line {
-	struct pavo_frame_hdr hdr;
-	u8 payload[PAVO_FRAME_LINE - PAVO_FRAME_HDR_SIZE];
-};
 
 /**
  * pavo_window_packet - make a packet with space for its payload.
