@@ -96,6 +96,8 @@ public:
 	{
 		now += std::chrono::microseconds(10);
 		for (End *end : {&a, &b})
+			end->release();
+		for (End *end : {&a, &b})
 			for (const auto &[id, rcxt] : end->rcxts())
 				if (rcxt.op.now.sending &&
 				    !random.below(slowness))
@@ -133,6 +135,10 @@ struct Port : RdmaPort {
 	std::error_code request(Direction direction, WindowAddress to,
 				const RequestFrame &request,
 				uint32_t &frame) override;
+	std::error_code hold(const RdmaCondition &condition,
+			     const HeldRequest &request,
+			     uint32_t &frame) override;
+	std::error_code set_counter(uint32_t counter, uint64_t value) override;
 	FrameState result(uint32_t frame) override;
 	void forget(uint32_t) override {}
 	void query_context(WindowAddress to, uint32_t rcxt) override;
