@@ -131,6 +131,8 @@ struct pavo_dev;
 	X(window_events) /* receive events, and window ends */   \
 	X(window_no_worker) /* all of them are busy */           \
 	X(window_manager) /* runs of the work manager */         \
+	X(window_held) /* requests, for a counter */             \
+	X(window_held_cancelled) /* of these */                  \
 	X(rkm_walks) /* over the keys in use */                  \
 	X(rkm_requests) /* keys that walks searched */           \
 	X(rkm_qps) /* QPs visited by walks */                    \

@@ -22,8 +22,7 @@ static void unqueue_rcxt(struct pavo_fifo_window *window,
 	spin_unlock(&window->lock);
 }
 
-static void mark_frame(struct pavo_fifo_window *window, u32 number,
-		       enum pavo_frame_state state)
+void pavo_frame_mark(struct pavo_fifo_window *window, u32 number, u32 state)
 {
 	struct pavo_frame_hdr *hdr = pavo_frame(&window->send, number);
 
@@ -38,6 +37,7 @@ static void kill_window(struct pavo_fifo_window *window, u32 rcxt)
 	spin_lock(&window->lock);
 	window->dead = true;
 	window->fatal_rcxt = rcxt;
+	pavo_held_dead(window);
 	spin_unlock(&window->lock);
 	pavo_window_notify_end(window);
 }
@@ -52,9 +52,12 @@ static void do_effects(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 	if (tr->effects & PAVO_EFFECT_UNQUEUE)
 		unqueue_rcxt(window, rcxt);
 	if (tr->effects & PAVO_EFFECT_MARK)
-		mark_frame(window, rcxt->op.frame, tr->mark);
+		pavo_frame_mark(window, rcxt->op.frame, tr->mark);
 	if (tr->effects & PAVO_EFFECT_KILL)
 		kill_window(window, rcxt->op.id);
+	if (tr->effects & (PAVO_EFFECT_COUNT | PAVO_EFFECT_FAIL))
+		pavo_held_count(window, tr->counter,
+				tr->effects & PAVO_EFFECT_COUNT);
 }
 
 /* ---------------------------------------------------------------- actions */

@@ -91,6 +91,7 @@ void pavo_arrival_target_done(struct pavo_operation *op,
 	if (full && !tr->status)
 		return;
 	stop_placing(op);
+	pavo_operation_count(op, !tr->status, tr);
 	if (full)
 		return;
 	if (!tr->status) {
@@ -399,6 +400,7 @@ static void take_end(struct pavo_operation *op, struct pavo_transition *tr)
 	 */
 	mark = status ? PAVO_FRAME_CANCELLED : PAVO_FRAME_SENT;
 	pavo_operation_end_sending(op, mark, tr);
+	pavo_operation_count(op, !status, tr);
 	tr->used = true;
 	tr->status = status;
 	tr->target = op->now.placing;

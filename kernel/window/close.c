@@ -25,6 +25,7 @@ static int shut_window(struct pavo_fifo_window *window)
 	window->closed = true;
 	window->send.avail = 0;
 	window->recv.avail = 0;
+	pavo_held_dead(window);
 	clear_bit(window->id, window->dev->windows->active);
 	spin_unlock_bh(&window->lock);
 	return err;
@@ -34,6 +35,7 @@ void pavo_window_disable(struct pavo_fifo_window *window)
 {
 	mutex_lock(&window->mutex);
 	if (!shut_window(window)) {
+		pavo_held_end(window);
 		pavo_rcxts_return_all(window);
 		pavo_group_leave_all(window);
 		/* Last: a CPU whose RCU section begins after this sees the window shut. */

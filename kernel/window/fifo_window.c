@@ -111,7 +111,8 @@ static bool take_commands(struct pavo_fifo_window *window)
 
 	spin_lock_bh(&window->lock);
 	pavo_window_commands(window);
-	ready = window->send.avail || window->nrcxts;
+	ready = window->send.avail || window->nrcxts ||
+		pavo_held_activate(window);
 	spin_unlock_bh(&window->lock);
 	return ready;
 }
@@ -243,6 +244,9 @@ static int open_memory(struct pavo_fifo_window *window,
 				args->recv_event, &resp->recv);
 	if (err)
 		return err;
+	err = pavo_held_init(window);
+	if (err)
+		return err;
 	window->recv.avail = args->recv_frames;
 	window->commands = pavo_mmap_create(uctx, size, &resp->commands);
 	if (!window->commands)
@@ -265,6 +269,7 @@ void pavo_window_detach(struct pavo_fifo_window *window)
 void pavo_window_free(struct pavo_fifo_window *window)
 {
 	pavo_window_nodes_destroy(window);
+	pavo_held_destroy(window);
 	free_fifo(&window->send);
 	free_fifo(&window->recv);
 	pavo_mmap_put(window->commands);

@@ -7,6 +7,12 @@
 
 /* ---------------------------------------------------- frames that are sent */
 
+/* A counter may be named only if this end learns of the end of the operation. */
+static bool is_counter_valid(u8 counter, bool learns)
+{
+	return !counter || (counter <= PAVO_WINDOW_COUNTERS && learns);
+}
+
 static u32 check_request(const struct pavo_frame_hdr *hdr,
 			 const struct pavo_rdma_request *request)
 {
@@ -17,7 +23,9 @@ static u32 check_request(const struct pavo_frame_hdr *hdr,
 	if (hdr->length != sizeof(*request))
 		return PAVO_FRAME_BAD_LENGTH;
 	if (request->flags & (~PAVO_RDMA_FLAGS | not_of_writes) ||
-	    request->reserved)
+	    !is_counter_valid(request->counter,
+			      hdr->type == PAVO_FRAME_RDMA_READ ||
+				      request->flags & PAVO_RDMA_NOTIFY_SOURCE))
 		return PAVO_FRAME_BAD_REQUEST;
 	if (hdr->window & ~PAVO_QPN_MASK)
 		return PAVO_FRAME_BAD_WINDOW;
@@ -52,6 +60,7 @@ u32 pavo_frame_parse_request(struct pavo_frame_request *req,
 		.local = request->local_pvo,
 		.cookie = request->cookie,
 		.frame = number,
+		.counter = request->counter,
 	};
 	return check_request(hdr, request);
 }
@@ -62,7 +71,9 @@ static u32 check_piece(const struct pavo_frame_hdr *hdr,
 	if (hdr->length < sizeof(*piece) || hdr->length > most)
 		return PAVO_FRAME_BAD_LENGTH;
 	if (piece->flags & ~(PAVO_RDMA_FLAGS & ~PAVO_RDMA_FROM_FIFO) ||
-	    piece->reserved || piece->reserved2)
+	    piece->reserved2 ||
+	    !is_counter_valid(piece->counter,
+			      piece->flags & PAVO_RDMA_NOTIFY_SOURCE))
 		return PAVO_FRAME_BAD_REQUEST;
 	if (hdr->window & ~PAVO_QPN_MASK)
 		return PAVO_FRAME_BAD_WINDOW;
@@ -94,6 +105,7 @@ u32 pavo_frame_parse_piece(struct pavo_frame_request *req,
 			},
 		},
 		.cookie = piece->cookie,
+		.counter = piece->counter,
 	};
 	return check_piece(hdr, piece, most);
 }

@@ -31,6 +31,8 @@ void pavo_operation_begin(struct pavo_operation *op,
 	op->total = wreth->total;
 	op->left = wreth->total;
 	op->fragment = 0;
+	/* Of an operation that a peer begins. */
+	op->counter = op->bound;
 }
 
 void pavo_operation_expect(struct pavo_operation *op)
@@ -46,6 +48,18 @@ void pavo_operation_begin_sending(struct pavo_operation *op)
 }
 
 /* ----------------------------------------------------------------- ends */
+
+void pavo_operation_count(struct pavo_operation *op, bool ok,
+			  struct pavo_transition *tr)
+{
+	if (!op->counter || op->now.first <= op->counted)
+		return;
+	tr->effects |= ok ? PAVO_EFFECT_COUNT : PAVO_EFFECT_FAIL;
+	tr->counter = op->counter - 1;
+	op->counter = 0;
+	if (ok)
+		op->counted = op->now.first;
+}
 
 void pavo_operation_end_sending(struct pavo_operation *op,
 				enum pavo_frame_state state,
@@ -65,6 +79,7 @@ void pavo_operation_end(struct pavo_operation *op, enum pavo_frame_state state,
 			struct pavo_transition *tr)
 {
 	pavo_operation_end_sending(op, state, tr);
+	pavo_operation_count(op, false, tr);
 	op->now.placing = false;
 	op->now.feeding = false;
 	op->notify = false;
@@ -75,6 +90,9 @@ void pavo_operation_reset(struct pavo_operation *op)
 	op->now = (struct pavo_attempt){};
 	op->notify = false;
 	op->own = false;
+	op->bound = 0;
+	op->counter = 0;
+	op->counted = 0;
 }
 
 /* ------------------------------------------------------- writes and reads */
@@ -191,19 +209,26 @@ static void begin_read(struct pavo_operation *op, struct pavo_transition *tr)
 	set_control(tr, PAVO_OP_WINDOW_READ);
 }
 
-static void begin_any_request(struct pavo_operation *op,
-			      const struct pavo_frame_request *req)
+/* Begin the operation of a frame. If it is not an attempt at the present one, that is over. */
+static void begin_own(struct pavo_operation *op, struct pavo_transition *tr)
 {
+	const struct pavo_frame_request *req = tr->req;
+	const struct pavo_wreth *wreth = &req->control.wreth;
 	const struct pavo_rdma_peer peer = get_request_peer(req);
 
-	pavo_operation_begin(op, &peer, &req->control.wreth);
+	if (pavo_tid_first(wreth->tid, wreth->attempts) != op->now.first)
+		pavo_operation_count(op, false, tr);
+	pavo_operation_begin(op, &peer, wreth);
 	op->cookie = req->cookie;
+	op->counter = req->counter;
 }
 
 static void begin_request(struct pavo_operation *op, struct pavo_transition *tr)
 {
-	begin_any_request(op, tr->req);
-	if (tr->req->type == PAVO_FRAME_RDMA_WRITE)
+	const struct pavo_frame_request *req = tr->req;
+
+	begin_own(op, tr);
+	if (req->type == PAVO_FRAME_RDMA_WRITE)
 		begin_window_write(op, tr);
 	else
 		begin_read(op, tr);
@@ -245,7 +270,7 @@ bool pavo_operation_begin_request(struct pavo_operation *op,
 {
 	if (!accept_tid(op, tr))
 		return false;
-	begin_any_request(op, tr->req);
+	begin_own(op, tr);
 	return true;
 }
 
@@ -282,8 +307,7 @@ void pavo_operation_piece(struct pavo_operation *op, struct pavo_transition *tr)
 		tr->state = get_refusal_state(verdict);
 		return;
 	}
-	pavo_operation_begin(op, &peer, &req->control.wreth);
-	op->cookie = req->cookie;
+	begin_own(op, tr);
 	op->notify = op->flags & PAVO_RDMA_NOTIFY_SOURCE;
 	op->now.feeding = true;
 }

@@ -79,6 +79,9 @@ enum pavo_third_role {
  * @group:    of a binding: number of its group, and @id is the group rCxt; else 0
  * @base:     of a binding: PVO of its first byte. Packets have offsets from it
  * @room:     of a binding: its bytes
+ * @bound:    1 + number of the counter of operations that peers begin; 0: none
+ * @counter:  1 + number of the counter that the operation's end adds to; 0: none, or it has
+ * @counted:  tid of the first attempt at the latest operation that was counted
  */
 struct pavo_operation {
 	u32 id;
@@ -104,6 +107,9 @@ struct pavo_operation {
 	u32 group;
 	u64 base;
 	u64 room;
+	u8 bound;
+	u8 counter;
+	u64 counted;
 };
 
 /* ------------------------------------------------------------ transitions */
@@ -113,6 +119,8 @@ enum pavo_effect {
 	PAVO_EFFECT_UNQUEUE = 1 << 0, /* the rCxt has nothing to send now */
 	PAVO_EFFECT_MARK = 1 << 1, /* mark the frame that began the operation */
 	PAVO_EFFECT_KILL = 1 << 2, /* the window is dead */
+	PAVO_EFFECT_COUNT = 1 << 3, /* a component of @counter ended well */
+	PAVO_EFFECT_FAIL = 1 << 4, /* a component of @counter failed */
 };
 
 /* An action that may fail, carried out after the effects. Its outcome is 0 for success. */
@@ -170,6 +178,7 @@ struct pavo_rdma_control {
  * @local:   PVO of this end; not of a piece
  * @cookie:  of the process
  * @frame:   index of the frame; not of a piece
+ * @counter: 1 + number of the counter that its end adds to; 0: none
  */
 struct pavo_frame_request {
 	u8 type;
@@ -178,6 +187,7 @@ struct pavo_frame_request {
 	u64 local;
 	u32 cookie;
 	u32 frame;
+	u8 counter;
 };
 
 /* Counters that one transition may add to. */
@@ -191,6 +201,7 @@ struct pavo_frame_request {
  * @ncounts: their number
  * @effects: bits of enum pavo_effect
  * @mark:    enum pavo_frame_state for PAVO_EFFECT_MARK
+ * @counter: number of the counter for PAVO_EFFECT_COUNT and PAVO_EFFECT_FAIL
  * @action:  the action to carry out
  * @wait:    the state in which the operation takes the outcome of @action
  * @pvo:     for PAVO_ACTION_CHECK_MAPPED
@@ -216,6 +227,7 @@ struct pavo_transition {
 	u8 ncounts;
 	u8 effects;
 	u8 mark;
+	u8 counter;
 	enum pavo_action action;
 	enum pavo_operation_wait wait;
 	u64 pvo;
@@ -449,6 +461,15 @@ void pavo_operation_end(struct pavo_operation *op, enum pavo_frame_state state,
 			struct pavo_transition *tr);
 
 /* Of operation.c, for arrival.c. */
+
+/**
+ * pavo_operation_count - the operation has ended: count that once, however often it is attempted.
+ * @op: the operation
+ * @ok: it ended with status 0; else its counter fails
+ * @tr: set
+ */
+void pavo_operation_count(struct pavo_operation *op, bool ok,
+			  struct pavo_transition *tr);
 
 /** pavo_operation_begin - set up a new operation. The caller then sets what this end does. */
 void pavo_operation_begin(struct pavo_operation *op,

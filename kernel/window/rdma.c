@@ -247,5 +247,7 @@ int pavo_window_cancel(struct pavo_fifo_window *window, u32 id)
 	if (owned)
 		pavo_rdma_end(window, rcxt, PAVO_FRAME_CANCELLED);
 	spin_unlock_bh(&rcxt->lock);
+	if (owned)
+		pavo_held_cancel(window, id);
 	return owned ? 0 : -EINVAL;
 }

@@ -56,6 +56,49 @@ void pavo_rdma_carry_out(struct pavo_fifo_window *window,
 void pavo_rdma_end(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 		   enum pavo_frame_state state);
 
+/**
+ * pavo_frame_mark - mark a frame of the send FIFO. In actions.c.
+ * @window: the window
+ * @number: index of the frame
+ * @state:  enum pavo_frame_state
+ */
+void pavo_frame_mark(struct pavo_fifo_window *window, u32 number, u32 state);
+
+/* held.c: counters and held requests. */
+
+/** pavo_held_begin - a frame CONDITIONAL; as pavo_rdma_request(). */
+u32 pavo_held_begin(struct pavo_fifo_window *window,
+		    const struct pavo_frame_line *line, u32 number);
+/** pavo_held_take - a frame that follows it; likewise. */
+u32 pavo_held_take(struct pavo_fifo_window *window,
+		   const struct pavo_frame_line *line, u32 number);
+/** pavo_counter_set - a frame COUNTER_SET; as pavo_rdma_request(), and so the next two. */
+u32 pavo_counter_set(struct pavo_fifo_window *window,
+		     const struct pavo_frame_line *line, u32 number);
+/** pavo_counter_clear - a frame COUNTER_CLEAR. */
+u32 pavo_counter_clear(struct pavo_fifo_window *window,
+		       const struct pavo_frame_line *line, u32 number);
+/** pavo_counter_query - a frame COUNTER_QUERY. */
+u32 pavo_counter_query(struct pavo_fifo_window *window,
+		       const struct pavo_frame_line *line, u32 number);
+
+/** pavo_held_count - a component of @counter ended with status 0, or failed. */
+void pavo_held_count(struct pavo_fifo_window *window, u32 counter, bool ok);
+/**
+ * pavo_held_refused - the frame of a component is marked so: if it failed, its counter fails.
+ * @window:  the window
+ * @counter: 1 + number of the counter, not checked yet; 0: none
+ * @state:   enum pavo_frame_state
+ */
+void pavo_held_refused(struct pavo_fifo_window *window, u8 counter, u32 state);
+/**
+ * pavo_held_send - carry out held requests whose counter came to its target, mark those that are
+ * not, and notify the process of these.
+ * @window: the window
+ * @budget: most requests
+ */
+void pavo_held_send(struct pavo_fifo_window *window, u32 budget);
+
 /** pavo_rdma_send_control - send a packet without payload. Return: as pavo_tx_send(). */
 int pavo_rdma_send_control(struct pavo_fifo_window *window,
 			   enum pavo_window_op op,

@@ -46,6 +46,7 @@ static u32 take_and_send(struct pavo_fifo_window *window,
 {
 	u32 state = take_frame(window, tr, take);
 
+	pavo_held_refused(window, tr->req->counter, state);
 	if (!tr->control_opcode)
 		return state;
 	return pavo_rdma_send_control(window, tr->control_opcode,
@@ -65,7 +66,10 @@ u32 pavo_rdma_request(struct pavo_fifo_window *window,
 	BUILD_BUG_ON(sizeof(request) != sizeof(line->payload));
 	memcpy(&request, line->payload, sizeof(request));
 	state = pavo_frame_parse_request(&req, &line->hdr, &request, number);
-	return state ?: take_and_send(window, &tr, pavo_operation_request);
+	if (!state)
+		return take_and_send(window, &tr, pavo_operation_request);
+	pavo_held_refused(window, req.counter, state);
+	return state;
 }
 
 u32 pavo_rdma_third(struct pavo_fifo_window *window,
@@ -85,7 +89,10 @@ u32 pavo_rdma_third(struct pavo_fifo_window *window,
 	/* The checks below use the copy, not the frame. */
 	barrier();
 	state = pavo_third_parse(&req, &line->hdr, &third, number);
-	return state ?: take_and_send(window, &tr, pavo_operation_third);
+	if (!state)
+		return take_and_send(window, &tr, pavo_operation_third);
+	pavo_held_refused(window, req.counter, state);
+	return state;
 }
 
 u32 pavo_rdma_piece(struct pavo_fifo_window *window,
@@ -103,6 +110,7 @@ u32 pavo_rdma_piece(struct pavo_fifo_window *window,
 				       window->max_payload);
 	if (!state)
 		state = take_frame(window, &tr, pavo_operation_piece);
+	pavo_held_refused(window, req.counter, state);
 	if (state)
 		return state;
 	return pavo_rdma_send_bytes(window, &req.control,

@@ -114,6 +114,10 @@ static send_fn *const senders[] = {
 	[PAVO_FRAME_RDMA_READ] = pavo_rdma_request,
 	[PAVO_FRAME_RDMA_PIECE] = pavo_rdma_piece,
 	[PAVO_FRAME_RDMA_THIRD] = pavo_rdma_third,
+	[PAVO_FRAME_CONDITIONAL] = pavo_held_begin,
+	[PAVO_FRAME_COUNTER_SET] = pavo_counter_set,
+	[PAVO_FRAME_COUNTER_CLEAR] = pavo_counter_clear,
+	[PAVO_FRAME_COUNTER_QUERY] = pavo_counter_query,
 };
 
 static send_fn *find_frame_sender(u8 type)
@@ -131,23 +135,26 @@ static u32 send_frame(struct pavo_fifo_window *window, u32 number)
 	memcpy(&line, pavo_frame(&window->send, number), sizeof(line));
 	/* The checks below use the copy, not the frame. */
 	barrier();
+	if (line.hdr.type == PAVO_FRAME_PASSED)
+		return PAVO_FRAME_EMPTY;
 	if (READ_ONCE(window->dead) || READ_ONCE(window->closed))
 		return PAVO_FRAME_DEAD;
+	if (pavo_conditions_follows(window->conditions))
+		return pavo_held_take(window, &line, number);
 	send = find_frame_sender(line.hdr.type);
 	return send ? send(window, &line, number) : PAVO_FRAME_BAD_TYPE;
 }
 
-/* Send a frame and mark it. actions.c marks a frame that began a write (state EMPTY). */
+/*
+ * Send a frame and mark it. actions.c marks a frame that began a write, held.c a CONDITIONAL, and
+ * neither a slot that the process passed over (state EMPTY).
+ */
 static void send_and_mark_frame(struct pavo_fifo_window *window, u32 number)
 {
-	struct pavo_frame_hdr *hdr = pavo_frame(&window->send, number);
 	u32 state = send_frame(window, number);
 
-	if (state == PAVO_FRAME_EMPTY)
-		return;
-	/* The process may reuse the FIFO slot when it sees the state. */
-	smp_store_release(&hdr->state, state);
-	pavo_fifo_notify(&window->send);
+	if (state != PAVO_FRAME_EMPTY)
+		pavo_frame_mark(window, number, state);
 }
 
 /*
@@ -171,12 +178,14 @@ static int send_quantum(struct pavo_fifo_window *window)
 		WRITE_ONCE(window->quantum_left, quantum - i);
 		send_and_mark_frame(window, fifo->count + i);
 	}
+	pavo_held_send(window, quantum);
 	err = pavo_rdma_send(window, quantum);
 	WRITE_ONCE(window->quantum_left, 0);
 	spin_lock(&window->lock);
 	fifo->count += n;
 	/* The id of a closed window may be another window's by now. */
-	if (!window->closed && !fifo->avail && !window->nrcxts)
+	if (!window->closed && !fifo->avail && !window->nrcxts &&
+	    !pavo_held_activate(window))
 		clear_bit(window->id, all->active);
 	spin_unlock(&window->lock);
 	return err;

@@ -16,6 +16,7 @@
 #include "net/net.h"
 #include "rings/mmap.h"
 #include "rings/worker.h"
+#include "window/condition.h"
 #include "window/group.h"
 #include "window/kernel_window.h"
 #include "window/rcxt.h"
@@ -129,6 +130,7 @@ struct pavo_events {
  * @events:    handlers
  * @calls:     of the kernel code that has the window; NULL: a process has it
  * @owner:     for @calls
+ * @conditions: counters, and requests held for them (held.c); under @lock
  * @commands:  command page; NULL: kernel code has the window
  * @page:      that page, for the doorbell worker of the process
  * @sending:   bit 0: a worker has the window
@@ -171,6 +173,7 @@ struct pavo_fifo_window {
 	struct pavo_events events;
 	const struct pavo_window_calls *calls;
 	void *owner;
+	struct pavo_conditions *conditions;
 	struct pavo_mmap *commands;
 	struct pavo_worker_page page;
 	unsigned long sending;
@@ -283,6 +286,21 @@ static inline void pavo_window_at_work(struct pavo_windows *all,
 	this_cpu_write(all->tasks->window[task], id);
 }
 
+/* held.c */
+/** pavo_held_init - allocate @window's counters. Return: 0; -ENOMEM. Sleeps. */
+int pavo_held_init(struct pavo_fifo_window *window);
+void pavo_held_destroy(struct pavo_fifo_window *window);
+/** pavo_held_activate - let a worker find the window if it has work. Return: it has. Locked. */
+bool pavo_held_activate(struct pavo_fifo_window *window);
+/** pavo_held_recover - a recovery: cancel what is held, and fail all counters. */
+void pavo_held_recover(struct pavo_fifo_window *window);
+/** pavo_held_cancel - cancel what is held with a request for @rcxt. */
+void pavo_held_cancel(struct pavo_fifo_window *window, u32 rcxt);
+/** pavo_held_dead - the window has ended: let a worker mark what is held. Locked. */
+void pavo_held_dead(struct pavo_fifo_window *window);
+/** pavo_held_end - mark what a closed window holds. Process context. */
+void pavo_held_end(struct pavo_fifo_window *window);
+
 /** pavo_window_commands - carry out the commands in the command page. Window locked. */
 void pavo_window_commands(struct pavo_fifo_window *window);
 
@@ -361,12 +379,6 @@ int pavo_window_put(struct pavo_fifo_window *window,
 /** pavo_window_put_message - put a message into a frame. Return, context: likewise. */
 int pavo_window_put_message(struct pavo_fifo_window *window,
 			    const struct pavo_rx *rx);
-
-/* A copy of the first line of a frame. */
-struct pavo_frame_line {
-	struct pavo_frame_hdr hdr;
-	u8 payload[PAVO_FRAME_LINE - PAVO_FRAME_HDR_SIZE];
-};
 
 /**
  * pavo_window_packet - make a packet with space for its payload.

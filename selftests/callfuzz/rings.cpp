@@ -326,7 +326,7 @@ int write_frame(Hands &hands, const uint64_t *args, uint64_t *)
 			       .tag = 5,
 			       .attempts = uint16_t(args[14]),
 			       .flags = uint8_t(args[13]),
-			       .reserved = 0,
+			       .counter = 0,
 			       .cookie = 6,
 			       .reserved2 = 0};
 	else if (args[4] != PAVO_FRAME_MESSAGE)
@@ -338,7 +338,7 @@ int write_frame(Hands &hands, const uint64_t *args, uint64_t *)
 				 .length = uint32_t(args[12]),
 				 .tag = 5,
 				 .flags = uint8_t(args[13]),
-				 .reserved = 0,
+				 .counter = 0,
 				 .attempts = uint16_t(args[14]),
 				 .cookie = 6};
 	hands.late.use(args[0], (args[1] + 1) * PAVO_FRAME_SIZE, Role::frames);

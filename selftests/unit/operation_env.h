@@ -96,7 +96,8 @@ struct Machine {
 	}
 
 	pavo_transition &request(pavo_frame_type type, uint64_t tid,
-				 uint8_t flags, uint16_t attempts = 0)
+				 uint8_t flags, uint16_t attempts = 0,
+				 uint8_t counter = 0)
 	{
 		pavo_frame_hdr hdr{};
 		pavo_rdma_request wish{};
@@ -115,6 +116,7 @@ struct Machine {
 		wish.tag = 5;
 		wish.cookie = 6;
 		wish.flags = flags;
+		wish.counter = counter;
 		EXPECT_EQ(pavo_frame_parse_request(&req, &hdr, &wish, 8), 0u);
 		tr = {};
 		tr.req = &req;

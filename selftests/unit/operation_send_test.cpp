@@ -209,14 +209,14 @@ TEST(FrameRequest, IsCheckedBeforeAnythingElse)
 		uint8_t type;
 		uint16_t length;
 		uint32_t window;
-		uint8_t flags, reserved;
+		uint8_t flags, counter;
 		uint32_t state;
 	} cases[] = {
 		{PAVO_FRAME_RDMA_READ, 48, 1, PAVO_RDMA_FLAGS, 0, 0},
 		{PAVO_FRAME_RDMA_READ, 47, 1, 0, 0, PAVO_FRAME_BAD_LENGTH},
 		{PAVO_FRAME_RDMA_READ, 49, 1, 0, 0, PAVO_FRAME_BAD_LENGTH},
 		{PAVO_FRAME_RDMA_READ, 48, 1, 0x10, 0, PAVO_FRAME_BAD_REQUEST},
-		{PAVO_FRAME_RDMA_READ, 48, 1, 0, 1, PAVO_FRAME_BAD_REQUEST},
+		{PAVO_FRAME_RDMA_READ, 48, 1, 0, 65, PAVO_FRAME_BAD_REQUEST},
 		{PAVO_FRAME_RDMA_READ, 48, 1u << 24, 0, 0,
 		 PAVO_FRAME_BAD_WINDOW},
 		{PAVO_FRAME_RDMA_WRITE, 48, 1, from_fifo, 0,
@@ -243,7 +243,7 @@ TEST(FrameRequest, IsCheckedBeforeAnythingElse)
 		hdr.length = c.length;
 		hdr.window = c.window;
 		request.flags = piece.flags = c.flags;
-		request.reserved = piece.reserved = c.reserved;
+		request.counter = piece.counter = c.counter;
 		EXPECT_EQ(c.type == PAVO_FRAME_RDMA_PIECE ?
 				  pavo_frame_parse_piece(&req, &hdr, &piece,
 							 2000) :

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 namespace rcxt {
@@ -23,6 +24,18 @@ static pavo_frame_hdr header(pavo_frame_type type, const WindowAddress &peer,
 		.kind = 0,
 		.reserved = {},
 		.state = 0};
+}
+
+/* Slots of the send FIFO. */
+constexpr uint32_t slots = 256;
+
+Driver::Driver(const WindowAddress &self, std::vector<uint8_t> &bytes,
+	       uint32_t payload)
+	: self_(self), bytes_(bytes), payload_(payload),
+	  memory_(pavo_conditions_size(slots) / sizeof(uint64_t) + 1),
+	  conditions_(reinterpret_cast<pavo_conditions *>(memory_.data()))
+{
+	pavo_conditions_init(conditions_, slots);
 }
 
 void Driver::take(uint32_t id)
@@ -62,6 +75,61 @@ void Driver::lose_all(pavo_frame_state state)
 	for (auto &[id, rcxt] : rcxts_)
 		end(id, state);
 	rcxts_.clear();
+	pavo_conditions_fail_all(conditions_);
+}
+
+void Driver::cancel(uint32_t id)
+{
+	end(id, PAVO_FRAME_CANCELLED);
+	pavo_conditions_cancel_rcxt(conditions_, id);
+}
+
+/* ------------------------------------------------------------- conditions */
+
+void Driver::hold(uint32_t counter, uint64_t target, pavo_frame_type type,
+		  const WindowAddress &peer, const pavo_rdma_request &request,
+		  uint32_t frame)
+{
+	pavo_conditional body{counter, 1, target};
+	pavo_frame_line first{}, second{};
+	uint32_t all = 0;
+
+	while (conditions_->held[slot_ % slots].used ||
+	       conditions_->held[(slot_ + 1) % slots].used)
+		slot_++;
+	first.hdr = header(PAVO_FRAME_CONDITIONAL, {}, sizeof(body));
+	memcpy(first.payload, &body, sizeof(body));
+	second.hdr = header(type, peer, sizeof(request));
+	memcpy(second.payload, &request, sizeof(request));
+	EXPECT_EQ(pavo_conditions_begin(conditions_, &first, slot_), 0u);
+	held_[slot_ + 1] = frame;
+	EXPECT_EQ(pavo_conditions_take(conditions_, &second, slot_ + 1, &all),
+		  uint32_t(PAVO_FRAME_HELD));
+	EXPECT_EQ(all, slot_);
+	mark(frame, PAVO_FRAME_HELD);
+	slot_ += 2;
+}
+
+void Driver::release()
+{
+	pavo_held held;
+	uint32_t state;
+
+	while (pavo_conditions_next(conditions_, &held, &state)) {
+		const pavo_frame_hdr &hdr = held.line.hdr;
+		uint32_t frame = held_.extract(held.number).mapped();
+		pavo_rdma_request body;
+
+		memcpy(&body, held.line.payload, sizeof(body));
+		if (state && body.counter)
+			pavo_conditions_fail(conditions_, body.counter - 1u);
+		if (!state)
+			state = uint32_t(request(pavo_frame_type(hdr.type),
+						 {hdr.node, hdr.window}, body,
+						 frame));
+		if (state)
+			mark(frame, pavo_frame_state(state));
+	}
 }
 
 /* ------------------------------------------------------------ transitions */
@@ -85,6 +153,10 @@ void Driver::do_effects(const pavo_operation &op, const pavo_transition &tr)
 		mark(op.frame, pavo_frame_state(tr.mark));
 	if (tr.effects & PAVO_EFFECT_KILL)
 		kill();
+	if (tr.effects & PAVO_EFFECT_COUNT)
+		pavo_conditions_count(conditions_, tr.counter);
+	if (tr.effects & PAVO_EFFECT_FAIL)
+		pavo_conditions_fail(conditions_, tr.counter);
 }
 
 uint32_t Driver::place(const pavo_operation &op, const Packet &packet)
@@ -230,6 +302,8 @@ FrameState Driver::request(pavo_frame_type type, const WindowAddress &peer,
 		return FrameState(state);
 	tr.req = &req;
 	state = uint32_t(take_frame(tr, pavo_operation_request));
+	if (req.counter && pavo_frame_failed(state))
+		pavo_conditions_fail(conditions_, req.counter - 1u);
 	return tr.control_opcode ? FrameState::sent : FrameState(state);
 }
 

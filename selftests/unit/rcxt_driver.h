@@ -17,6 +17,7 @@
 
 extern "C" {
 #include "window/binding.h"
+#include "window/condition.h"
 #include "window/operation.h"
 #include "window/third.h"
 }
@@ -40,10 +41,7 @@ class Driver {
 public:
 	/* @payload: most bytes of data in a packet */
 	Driver(const pavo::WindowAddress &self, std::vector<uint8_t> &bytes,
-	       uint32_t payload)
-		: self_(self), bytes_(bytes), payload_(payload)
-	{
-	}
+	       uint32_t payload);
 	Driver(const Driver &) = delete;
 	Driver &operator=(const Driver &) = delete;
 	virtual ~Driver() = default;
@@ -70,6 +68,16 @@ public:
 	pavo::FrameState piece(const pavo::WindowAddress &peer,
 			       const pavo_rdma_piece &piece,
 			       std::vector<uint8_t> data);
+
+	/* Holds a request until a counter is at a target; its frame has that index. */
+	void hold(uint32_t counter, uint64_t target, pavo_frame_type type,
+		  const pavo::WindowAddress &peer,
+		  const pavo_rdma_request &request, uint32_t frame);
+	/* As the module's worker: carries out or marks what was held. */
+	void release();
+	/* Cancels an operation, and what is held for the rCxt. */
+	void cancel(uint32_t id);
+	pavo_conditions &conditions() { return *conditions_; }
 
 	void receive(const Packet &packet);
 	/* Would a packet's data go to memory? It is not received. */
@@ -116,6 +124,11 @@ private:
 	std::vector<uint8_t> &bytes_;
 	uint32_t payload_;
 	std::map<uint32_t, Rcxt> rcxts_;
+	std::vector<uint64_t> memory_;
+	pavo_conditions *conditions_;
+	/* Frames of requests that are held, by slot, and the next slot. */
+	std::map<uint32_t, uint32_t> held_;
+	uint32_t slot_ = 0;
 };
 
 } // namespace rcxt

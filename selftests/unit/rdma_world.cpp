@@ -126,6 +126,27 @@ std::error_code Port::request_third(WindowAddress source,
 	return {};
 }
 
+std::error_code Port::hold(const RdmaCondition &condition,
+			   const HeldRequest &held, uint32_t &frame)
+{
+	if (world.random.below(100) < world.loss)
+		return std::make_error_code(std::errc::no_buffer_space);
+	frame = next++;
+	end.hold(condition.counter, condition.value,
+		 held.direction == Direction::write ? PAVO_FRAME_RDMA_WRITE :
+						      PAVO_FRAME_RDMA_READ,
+		 held.to, to_abi(held.request), frame);
+	return {};
+}
+
+std::error_code Port::set_counter(uint32_t counter, uint64_t value)
+{
+	if (world.random.below(100) < world.loss)
+		return std::make_error_code(std::errc::no_buffer_space);
+	pavo_conditions_set(&end.conditions(), counter, value);
+	return {};
+}
+
 FrameState Port::result(uint32_t frame)
 {
 	auto found = end.marks.find(frame);
@@ -141,7 +162,7 @@ void Port::query_context(WindowAddress, uint32_t rcxt)
 
 void Port::cancel(uint32_t rcxt)
 {
-	end.end(rcxt, PAVO_FRAME_CANCELLED);
+	end.cancel(rcxt);
 }
 
 /* -------------------------------------------------------------- both ends */

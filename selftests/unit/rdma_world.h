@@ -94,6 +94,8 @@ public:
 	{
 		now += std::chrono::microseconds(10);
 		for (End *end : {&a, &b, &c})
+			end->release();
+		for (End *end : {&a, &b, &c})
 			for (const auto &[id, rcxt] : end->rcxts())
 				if (rcxt.op.now.sending &&
 				    !random.below(slowness))
@@ -137,6 +139,10 @@ struct Port : RdmaPort {
 	std::error_code request_third(WindowAddress source,
 				      const ThirdFrame &third,
 				      uint32_t &frame) override;
+	std::error_code hold(const RdmaCondition &condition,
+			     const HeldRequest &request,
+			     uint32_t &frame) override;
+	std::error_code set_counter(uint32_t counter, uint64_t value) override;
 	FrameState result(uint32_t frame) override;
 	void forget(uint32_t) override {}
 	void query_context(WindowAddress to, uint32_t rcxt) override;

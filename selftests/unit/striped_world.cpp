@@ -115,7 +115,7 @@ void End::send_request(size_t path, uint64_t chunk, const Flight &flight)
 		.tag = flight.move.tag,
 		.flags = flight.write ? PAVO_RDMA_NOTIFY_SOURCE :
 					PAVO_RDMA_NOTIFY_TARGET,
-		.reserved = 0,
+		.counter = 0,
 		.attempts = uint16_t(flight.attempts - 1),
 		.cookie = 0};
 

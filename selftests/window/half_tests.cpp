@@ -282,7 +282,7 @@ TEST(Half, WrongPieces)
 		  pavo::FrameState::bad_request);
 	EXPECT_EQ(wrong([](auto &p) { p.flags = 0x80; }),
 		  pavo::FrameState::bad_request);
-	EXPECT_EQ(reserved([](auto &p) { p.reserved = 1; }),
+	EXPECT_EQ(reserved([](auto &p) { p.counter = 65; }),
 		  pavo::FrameState::bad_request);
 	EXPECT_EQ(reserved([](auto &p) { p.reserved2 = 1; }),
 		  pavo::FrameState::bad_request);

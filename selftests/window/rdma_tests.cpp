@@ -524,7 +524,7 @@ TEST(Request, WrongOnesAreRefused)
 	ASSERT_TRUE(ends.a.prepare_rdma(pavo::Direction::read,
 					{node_b, ends.b.number()}, request)
 			    .has_value());
-	reinterpret_cast<pavo_rdma_request *>(frame + 1)->reserved = 1;
+	reinterpret_cast<pavo_rdma_request *>(frame + 1)->counter = 65;
 	ASSERT_TRUE(ends.a.start().has_value());
 	ASSERT_TRUE(eventually([&] { return one_sent(ends.a, state); }));
 	EXPECT_EQ(state, pavo::FrameState::bad_request);

@@ -33,7 +33,14 @@ enum pavo_frame_type {
 	PAVO_FRAME_RDMA_DONE = 4, /* arrived: struct pavo_rdma_done */
 	PAVO_FRAME_RDMA_PIECE = 5, /* struct pavo_rdma_piece, data follows */
 	PAVO_FRAME_RDMA_THIRD = 6, /* to be sent: struct pavo_rdma_third */
+	PAVO_FRAME_CONDITIONAL = 7, /* to be sent: struct pavo_conditional */
+	PAVO_FRAME_COUNTER_SET = 8, /* likewise: struct pavo_counter_request */
+	PAVO_FRAME_COUNTER_CLEAR = 9, /* likewise */
+	PAVO_FRAME_COUNTER_QUERY = 10, /* likewise */
+	PAVO_FRAME_COUNTER_VALUE = 11, /* arrived: struct pavo_counter_value */
 	PAVO_FRAME_RDMA_BROADCAST = 12, /* arrived: struct pavo_group_done */
+	/* to be sent: the adapter goes on to the next frame, and writes no state */
+	PAVO_FRAME_PASSED = 13,
 };
 
 /*
@@ -72,6 +79,10 @@ enum pavo_frame_state {
 	PAVO_FRAME_BAD_PVO = 12, /* not the job's memory; the window is dead */
 	PAVO_FRAME_CANCELLED = 13, /* before all of it was sent */
 	PAVO_FRAME_DEAD = 14, /* the window is dead (pavo_lmt.state) */
+	/*
+	 * A request that waits for a counter (struct pavo_conditional). Another state follows.
+	 */
+	PAVO_FRAME_HELD = 15,
 };
 
 /**
@@ -135,7 +146,8 @@ enum pavo_rdma_flag {
  * @length:      bytes; 0 is allowed
  * @tag:         for both ends, in struct pavo_rdma_done
  * @flags:       enum pavo_rdma_flag
- * @reserved:    0
+ * @counter:     1 + number of the counter that its end with status 0 adds 1 to; 0: none. A write
+ *               has PAVO_RDMA_NOTIFY_SOURCE then, without which its end is not known here
  * @attempts:    number of tids since the first attempt at the operation; 0: this is the first.
  *               The other end keeps the data that it has, and does not place the data of a
  *               complete operation once more.
@@ -155,14 +167,14 @@ struct pavo_rdma_request {
 	__u32 length;
 	__u32 tag;
 	__u8 flags;
-	__u8 reserved;
+	__u8 counter;
 	__u16 attempts;
 	__u32 cookie;
 };
 
 /*
  * In an arrived frame RDMA_READ @local_rcxt and @local_pvo are this end's. The other fields are
- * those of the requester, and are copied into the pieces; @cookie is 0.
+ * those of the requester, and are copied into the pieces; @cookie and @counter are 0.
  */
 
 /**
@@ -207,7 +219,7 @@ struct pavo_rdma_third {
  * @tag:      see @local_rcxt
  * @attempts: see @local_rcxt
  * @flags:    see @local_rcxt; FROM_FIFO is not set
- * @reserved: 0
+ * @counter:  as of a request; 0 in an arrived frame
  * @cookie:   see @local_rcxt
  * @reserved2: 0
  *
@@ -223,7 +235,7 @@ struct pavo_rdma_piece {
 	__u32 tag;
 	__u16 attempts;
 	__u8 flags;
-	__u8 reserved;
+	__u8 counter;
 	__u32 cookie;
 	__u32 reserved2;
 };
@@ -305,6 +317,102 @@ struct pavo_group_done {
 	__u16 attempts;
 	__u8 status;
 	__u8 reserved;
+};
+
+/*
+ * Conditional operations (sources.md#windows-conditional). A window has counters. A counter adds 1
+ * when an operation ends here with status 0 whose request names the counter, and when an
+ * operation that a peer began on an rCxt bound to the counter ends so: all data of its write has
+ * arrived, or its read, of which this end is notified, is over. However often an operation is
+ * attempted, and its end is reported, it counts once (pavo_rdma_request.attempts).
+ *
+ * A frame CONDITIONAL holds the requests that follow it until a counter reaches a target. Their
+ * frames are marked HELD, and the adapter, which has copied them, goes on to the frames after
+ * them. When the counter has reached the target, the adapter carries the requests out, in order,
+ * and marks their frames as usual.
+ *
+ * A slot whose frame is HELD is still in use. A process whose ring comes to such a slot passes
+ * over it: it writes type PASSED to its header, nothing else, and counts it in START_TRANSMIT.
+ *
+ * A component of a counter fails if its operation ends with another status, is cancelled (also by
+ * another operation on its rCxt), or ends by a recovery, or if its frame gets a mark BAD_*. Then
+ * the counter has failed, until it is set or cleared: the requests that are held for it are marked
+ * CANCELLED, those that come later as well, and the process gets a frame COUNTER_VALUE.
+ * A recovery of the adapter fails all counters. An attempt that is not marked SENT for another
+ * reason (NOT_SENT, BUSY, STALE) is no failure, since another may follow. Held requests are
+ * marked DEAD when their window is dead or disabled.
+ */
+#define PAVO_WINDOW_COUNTERS \
+	64u /* of a window, with numbers from 0 on; 0 at first */
+/* Frames CONDITIONAL whose requests wait at a time; those above are marked BUSY. */
+#define PAVO_CONDITIONS 256u
+
+/**
+ * struct pavo_conditional - payload of a frame CONDITIONAL. The header's node and window are not
+ * used.
+ * @counter:   number of the counter
+ * @following: frames RDMA_WRITE and RDMA_READ that follow, 1 to the frames of the FIFO less 1
+ * @target:    value of the counter at which they are carried out, not 0
+ *
+ * The frame is marked SENT when all of these are held. If it or one of them is invalid, none is
+ * held: it and all of them are marked BAD_REQUEST, or the one by its error. If @following is
+ * too large, as many frames as the FIFO has slots besides this one are refused.
+ */
+struct pavo_conditional {
+	__u32 counter;
+	__u32 following;
+	__aligned_u64 target;
+};
+
+enum pavo_counter_flag {
+	/*
+	 * SET: bind @rcxt to the counter, for operations of the peer that begin from now on;
+	 * CLEAR: unbind it. The counter's value is not changed.
+	 */
+	PAVO_COUNTER_BIND = 0x1,
+	PAVO_COUNTER_CANCEL = 0x2, /* CLEAR: cancel the requests held for it */
+	PAVO_COUNTER_FLAGS = 0x3,
+};
+
+/**
+ * struct pavo_counter_request - payload of frames COUNTER_SET, COUNTER_CLEAR and COUNTER_QUERY.
+ * The header's node and window are not used. SET and CLEAR also make a failed counter count
+ * again.
+ * @counter: number of the counter
+ * @rcxt:    with PAVO_COUNTER_BIND, of this window (else the mark is BAD_RCXT); else 0
+ * @value:   SET: the new value; 0 with PAVO_COUNTER_BIND. CLEAR and QUERY: 0
+ * @cookie:  QUERY: for struct pavo_counter_value; else 0
+ * @flags:   enum pavo_counter_flag
+ *
+ * If the receive FIFO is full, a QUERY is marked NOT_SENT.
+ */
+struct pavo_counter_request {
+	__u32 counter;
+	__u32 rcxt;
+	__aligned_u64 value;
+	__u32 cookie;
+	__u32 flags;
+};
+
+/**
+ * struct pavo_counter_value - payload of an arrived frame COUNTER_VALUE: the answer to a
+ * QUERY; or requests that were held for a counter that failed were cancelled.
+ * @counter:   number of the counter
+ * @cookie:    of the QUERY; 0 if @cancelled
+ * @value:     of the counter
+ * @waiting:   frames CONDITIONAL whose requests wait for it
+ * @failed:    1: the counter has failed
+ * @cancelled: 1: no answer: requests were cancelled, whose frames are marked or will be soon
+ * @reserved:  0
+ */
+struct pavo_counter_value {
+	__u32 counter;
+	__u32 cookie;
+	__aligned_u64 value;
+	__u32 waiting;
+	__u8 failed;
+	__u8 cancelled;
+	__u8 reserved[2];
 };
 
 /*

@@ -14,7 +14,9 @@ namespace pavo {
 
 static_assert(int(PvoResult::key) == PAVO_PVO_KEY);
 static_assert(int(FrameType::rdma_third) == PAVO_FRAME_RDMA_THIRD);
-static_assert(int(FrameState::dead) == PAVO_FRAME_DEAD);
+static_assert(int(FrameType::passed) == PAVO_FRAME_PASSED);
+static_assert(counter_count == PAVO_WINDOW_COUNTERS);
+static_assert(int(FrameState::held) == PAVO_FRAME_HELD);
 static_assert(message_kind::plain == PAVO_MESSAGE_PLAIN &&
 	      message_kind::rdma == PAVO_MESSAGE_RDMA &&
 	      message_kind::striped == PAVO_MESSAGE_STRIPED);
@@ -59,6 +61,7 @@ inline RequestFrame from_abi(const pavo_rdma_request &request)
 		.length = request.length,
 		.tag = request.tag,
 		.flags = request.flags,
+		.counter = request.counter,
 		.attempts = request.attempts,
 		.cookie = request.cookie};
 }
@@ -73,7 +76,7 @@ inline pavo_rdma_request to_abi(const RequestFrame &request)
 		.length = request.length,
 		.tag = request.tag,
 		.flags = request.flags,
-		.reserved = 0,
+		.counter = request.counter,
 		.attempts = request.attempts,
 		.cookie = request.cookie};
 }
@@ -106,6 +109,7 @@ inline PieceFrame from_abi(const pavo_rdma_piece &piece)
 		.tag = piece.tag,
 		.attempts = piece.attempts,
 		.flags = piece.flags,
+		.counter = piece.counter,
 		.cookie = piece.cookie};
 }
 
@@ -120,7 +124,7 @@ inline pavo_rdma_piece to_abi(const PieceFrame &piece)
 		.tag = piece.tag,
 		.attempts = piece.attempts,
 		.flags = piece.flags,
-		.reserved = 0,
+		.counter = piece.counter,
 		.cookie = piece.cookie,
 		.reserved2 = 0};
 }
@@ -136,6 +140,16 @@ inline DoneFrame from_abi(const pavo_rdma_done &done)
 		.status = PvoResult(done.status),
 		.target = done.target != 0,
 		.attempts = done.attempts};
+}
+
+inline CounterFrame from_abi(const pavo_counter_value &value)
+{
+	return {.counter = value.counter,
+		.cookie = value.cookie,
+		.value = value.value,
+		.waiting = value.waiting,
+		.failed = value.failed != 0,
+		.cancelled = value.cancelled != 0};
 }
 
 inline Lmt from_abi(const pavo_lmt &lmt)

@@ -30,6 +30,7 @@ public:
 	{
 		/* Outcomes of frames that were sent before are not its own. */
 		window.forget_sent();
+		base_ = window.frames();
 	}
 
 	std::error_code request(Direction direction, WindowAddress to,
@@ -79,12 +80,44 @@ public:
 		return prepared;
 	}
 
+	std::error_code hold(const RdmaCondition &condition,
+			     const HeldRequest &request,
+			     uint32_t &frame) override
+	{
+		take_marks();
+		std::error_code error = window_.prepare_held(condition.counter,
+							     condition.value,
+							     {&request, 1})
+						.error_or({})
+						.code();
+
+		if (!error) {
+			/* The first one holds the second. */
+			frame = written_ + 1;
+			written_ += 2;
+			marks_[frame] = FrameState::empty;
+		}
+		return error;
+	}
+
+	std::error_code set_counter(uint32_t counter, uint64_t value) override
+	{
+		take_marks();
+		return count_frame(window_.set_counter(counter, value));
+	}
+
+	std::error_code bind_counter(uint32_t counter, uint32_t rcxt)
+	{
+		take_marks();
+		return count_frame(window_.bind_counter(counter, rcxt));
+	}
+
 	FrameState result(uint32_t frame) override
 	{
 		auto found = marks_.find(frame);
 		FrameState state = found->second;
 
-		if (state != FrameState::empty)
+		if (state != FrameState::empty && state != FrameState::held)
 			marks_.erase(found);
 		return state;
 	}
@@ -118,11 +151,10 @@ public:
 		for (; window_.sent({&state, 1}); marked_++) {
 			dead_ = dead_ || state == FrameState::dead;
 			lost_ = lost_ || state == FrameState::bad_rcxt;
-			auto found = marks_.find(marked_);
-
-			if (found != marks_.end())
-				found->second = state;
+			note(marked_, state);
 		}
+		for (HeldOutcome held; window_.released({&held, 1});)
+			note(held.frame - base_, held.state);
 	}
 
 private:
@@ -137,10 +169,27 @@ private:
 		return {};
 	}
 
+	void note(uint32_t frame, FrameState state)
+	{
+		auto found = marks_.find(frame);
+
+		if (found != marks_.end())
+			found->second = state;
+	}
+
+	std::error_code count_frame(const Result<void> &written)
+	{
+		if (written)
+			written_++;
+		return written.error_or({}).code();
+	}
+
 	Window &window_;
 	/* Frames written, and those whose outcome is known, in order. */
 	uint32_t written_ = 0;
 	uint32_t marked_ = 0;
+	/* Number of the first one, as the window counts. */
+	uint32_t base_ = 0;
 	std::unordered_map<uint32_t, FrameState> marks_;
 	/* The window is disabled by an invalid PVO. */
 	bool dead_ = false;
@@ -213,6 +262,9 @@ WindowAddress Rdma::address(Peer peer) const noexcept
 Result<void> Rdma::begin(Direction direction, Peer peer, const RdmaMove &move,
 			 Done done)
 {
+	if ((move.counter && *move.counter >= counters_) ||
+	    (move.after && move.after->counter >= counters_))
+		return Unexpected(std::errc::invalid_argument);
 	auto begun = guarded([&]() -> Result<void> {
 		return to_result(engine_->begin(direction, peer, move,
 						std::move(done), Clock::now()));
@@ -294,6 +346,38 @@ Transfer Rdma::third_party(Peer source, Peer target, const RdmaMove &move)
 {
 	return Transfer([this, source, target, move](Done done) {
 		return third_party(source, target, move, std::move(done));
+	});
+}
+
+Result<uint32_t> Rdma::take_counter() noexcept
+{
+	if (counters_ == counter_count)
+		return Unexpected(std::errc::no_space_on_device);
+	return counters_++;
+}
+
+Result<void> Rdma::count_arrivals(uint32_t counter,
+				  std::span<const uint32_t> rcxts) noexcept
+{
+	if (counter >= counters_)
+		return Unexpected(std::errc::invalid_argument);
+	return guarded([&]() -> Result<void> {
+		engine_->count_arrivals(counter);
+		for (uint32_t rcxt : rcxts)
+			if (auto error = port_->bind_counter(counter,
+							     once_->name(rcxt)))
+				return Unexpected(Error(error));
+		return window_->start();
+	});
+}
+
+Result<void> Rdma::reset_counter(uint32_t counter) noexcept
+{
+	if (counter >= counters_)
+		return Unexpected(std::errc::invalid_argument);
+	return guarded([&] {
+		return to_result(engine_->reset_counter(counter))
+			.and_then([this] { return window_->start(); });
 	});
 }
 
@@ -477,6 +561,9 @@ void Rdma::take(const Message &message, Clock::time_point now)
 		break;
 	case FrameType::rdma_broadcast:
 		take_group_done(message);
+		break;
+	/* The marks of frames say the same. */
+	case FrameType::counter_value:
 		break;
 	default:
 		if (message.kind == message_kind::rdma)

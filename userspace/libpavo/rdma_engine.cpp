@@ -10,27 +10,6 @@ namespace pavo {
 
 namespace {
 
-/* Convert the outcome of a request to an error of the piece; none: retry. */
-std::error_code verdict(FrameState state)
-{
-	switch (state) {
-	case FrameState::sent:
-	case FrameState::not_sent:
-	case FrameState::busy:
-	case FrameState::cancelled:
-	/* A recovery: the next attempt has another context. */
-	case FrameState::bad_rcxt:
-		return {};
-	case FrameState::bad_pvo:
-	case FrameState::dead:
-		return code(std::errc::owner_dead);
-	case FrameState::bad_node:
-		return code(std::errc::host_unreachable);
-	default:
-		return code(std::errc::invalid_argument);
-	}
-}
-
 /* Make the data of a final notification. */
 void nothing(uint64_t, std::span<std::byte> to)
 {
@@ -50,6 +29,27 @@ bool possible(Direction direction, const RdmaMove &move)
 }
 
 } // namespace
+
+/* Convert the outcome of a request to an error of the piece; none: retry. */
+std::error_code RdmaEngine::verdict(FrameState state)
+{
+	switch (state) {
+	case FrameState::sent:
+	case FrameState::not_sent:
+	case FrameState::busy:
+	case FrameState::cancelled:
+	/* A recovery: the next attempt has another context. */
+	case FrameState::bad_rcxt:
+		return {};
+	case FrameState::bad_pvo:
+	case FrameState::dead:
+		return code(std::errc::owner_dead);
+	case FrameState::bad_node:
+		return code(std::errc::host_unreachable);
+	default:
+		return code(std::errc::invalid_argument);
+	}
+}
 
 RdmaEngine::RdmaEngine(RdmaPort &port, const RdmaOptions &options)
 	: port_(port), options_(options), feeder_(port)
@@ -81,8 +81,17 @@ std::error_code RdmaEngine::begin(Direction direction, size_t peer,
 {
 	auto operation = std::make_shared<Operation>();
 
-	if (peer >= peers_.size() || !possible(direction, move))
+	if (peer >= peers_.size() || !possible(direction, move) ||
+	    !usable(direction, move))
 		return code(std::errc::invalid_argument);
+	if (move.after)
+		operation->awaited =
+			move.after->value ?
+				move.after->value :
+				counters_[move.after->counter].expected;
+	use_counters(move, 1);
+	if (move.counter)
+		counters_[*move.counter].expected += pieces_of(move);
 	operation->direction = direction;
 	operation->move = move;
 	operation->done = std::move(done);
@@ -174,6 +183,7 @@ void RdmaEngine::occupy(Channel &channel, const Shared &operation,
 	next_piece(*operation, channel);
 	channel.operation = operation;
 	channel.attempts = 0;
+	channel.held = operation->awaited && !channel.final;
 	send_request(channel, now);
 }
 
@@ -281,6 +291,7 @@ void RdmaEngine::feed(Channel &channel)
 			 .tag = move.tag,
 			 .attempts = channel.attempts,
 			 .flags = channel.flags,
+			 .counter = counter_of(channel),
 			 .cookie = 0},
 		.at = (move.local + channel.offset).value,
 		.fill = final ? RdmaFill(nothing) : move.fill,
@@ -304,6 +315,7 @@ void RdmaEngine::feed(WindowAddress to, const RequestFrame &request,
 			 .tag = request.tag,
 			 .attempts = request.attempts,
 			 .flags = uint8_t(request.flags & ~rdma_flag::from_fifo),
+			 .counter = 0,
 			 .cookie = 0},
 		.at = request.local_pvo,
 		.fill = std::move(fill),
@@ -350,6 +362,7 @@ void RdmaEngine::send_request(Channel &channel, Clock::time_point now)
 	const Peer &peer = peers_[channel.peer];
 	const RdmaMove &move = channel.operation->move;
 	raise_tid(channel);
+	channel.sent = false;
 	channel.requested_at = now;
 	channel.deadline = now + timeout(channel);
 	if (channel.feeds) {
@@ -365,9 +378,12 @@ void RdmaEngine::send_request(Channel &channel, Clock::time_point now)
 		.length = channel.length,
 		.tag = move.tag,
 		.flags = channel.flags,
+		.counter = counter_of(channel),
 		.attempts = channel.attempts,
 		.cookie = 0,
 	};
+	if (channel.held && request_held(channel, request))
+		return;
 	std::error_code error =
 		channel.lent ? request_third(channel, request) :
 			       port_.request(channel.direction, peer.address,
@@ -397,9 +413,17 @@ void RdmaEngine::query_contexts(const Channel &channel)
 void RdmaEngine::retry(Channel &channel, Clock::time_point now)
 {
 	bool give_up = channel.attempts + 1u >= options_.attempts;
+	bool idle = channel.feeds ? !feeder_.busy(channel.local) : channel.sent;
 
-	/* A write may still be sending its last attempt; a read keeps data that has arrived. */
-	if (channel.direction == Direction::write || give_up)
+	if (channel.parked)
+		return;
+	/*
+	 * A write may still be sending its last attempt; a read keeps data that has arrived. A cancel
+	 * would fail the counter.
+	 */
+	if ((channel.direction == Direction::write &&
+	     !(idle && counts(channel))) ||
+	    give_up)
 		port_.cancel(channel.local);
 	unframe(channel);
 	if (give_up) {
@@ -485,6 +509,7 @@ void RdmaEngine::finish(const Shared &operation)
 {
 	operations_--;
 	ended_++;
+	use_counters(operation->move, -1);
 	if (operation->done)
 		operation->done(to_result(operation->error));
 }
@@ -504,12 +529,16 @@ void RdmaEngine::piece_over(size_t number, std::error_code error,
 			    Clock::time_point now)
 {
 	Channel &channel = channels_[number];
+	bool counted = counts(channel);
 	Shared operation = std::move(channel.operation);
 	size_t peer = channel.peer;
 
 	unframe(channel);
+	if (counted)
+		count(*operation->move.counter, bool(error));
 	channel.operation = nullptr;
 	channel.refused = {};
+	channel.held = channel.parked = false;
 	peers_[peer].idle.push_back(number);
 	give_back_lent(channel);
 	operation->under_way--;
@@ -567,6 +596,11 @@ void RdmaEngine::look_at(size_t number, Clock::time_point now)
 
 	if (channel.framed)
 		state = port_.result(channel.frame);
+	if (channel.held && look_at_held(channel, state, now)) {
+		if (channel.refused)
+			piece_over(number, channel.refused, now);
+		return;
+	}
 	/* The response timeout begins when all was sent, unless sending is stuck. */
 	if (still_sending(channel, state) &&
 	    now - channel.requested_at <
@@ -574,6 +608,7 @@ void RdmaEngine::look_at(size_t number, Clock::time_point now)
 		channel.deadline = now + timeout(channel);
 	if (state != FrameState::empty) {
 		channel.framed = false;
+		channel.sent = state == FrameState::sent;
 		channel.refused = verdict(state);
 		/* It was not sent, so no answer can come: retry soon. */
 		if (state != FrameState::sent)

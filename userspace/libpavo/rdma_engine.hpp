@@ -10,6 +10,7 @@
 #ifndef PAVO_RDMA_ENGINE_HPP
 #define PAVO_RDMA_ENGINE_HPP
 
+#include <array>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -36,7 +37,17 @@ public:
 	virtual std::error_code request_third(WindowAddress source,
 					      const ThirdFrame &third,
 					      uint32_t &frame) = 0;
-	/** Return the outcome of a request; FrameState::empty: not known yet. */
+	/** The same, for a request that the adapter holds until the condition is met. */
+	virtual std::error_code hold(const RdmaCondition &condition,
+				     const HeldRequest &request,
+				     uint32_t &frame) = 0;
+	/** Set a counter. */
+	virtual std::error_code set_counter(uint32_t counter,
+					    uint64_t value) = 0;
+	/**
+	 * Return the outcome of a request; FrameState::empty: not known yet; FrameState::held: another
+	 * one follows.
+	 */
 	virtual FrameState result(uint32_t frame) = 0;
 	/** Drop the outcome of a request: result() is not called for it. */
 	virtual void forget(uint32_t frame) = 0;
@@ -109,6 +120,13 @@ public:
 	size_t look(Clock::time_point now);
 	/** Cancel all operations; their Done is not called. */
 	void stop();
+	/** The counter counts operations of peers; only the adapter knows its value. */
+	void count_arrivals(uint32_t counter)
+	{
+		counters_[counter].arrivals = true;
+	}
+	/** Set a counter to 0. Fails with device_or_resource_busy: an operation uses it. */
+	std::error_code reset_counter(uint32_t counter);
 
 	size_t pending() const { return operations_; }
 	/** Return the address of a peer's window; all 0 where there is no such peer. */
@@ -126,6 +144,8 @@ private:
 		RdmaMove move;
 		Done done;
 		std::error_code error;
+		/** Value of the counter of @move.after that it waits for. */
+		uint64_t awaited = 0;
 		/** Bytes requested so far, and pieces under way. */
 		uint32_t requested = 0;
 		uint32_t under_way = 0;
@@ -145,6 +165,26 @@ private:
 	};
 	using Shared = std::shared_ptr<Operation>;
 
+	/**
+	 * A counter of the window, as this process knows it: by completions, each of which it takes
+	 * once.
+	 */
+	struct Counter {
+		/** Pieces that count, begun and over. */
+		uint64_t expected = 0;
+		uint64_t completed = 0;
+		/** Operations that count in it or wait for it. */
+		uint32_t users = 0;
+		bool arrivals = false;
+		/** An operation that counts has failed. */
+		bool failed = false;
+		/**
+		 * The adapter's value is lost, by a recovery or a cancel: operations wait in the
+		 * engine, until all that counts is over, and the adapter gets the value anew.
+		 */
+		bool lost = false;
+	};
+
 	struct Channel {
 		size_t peer;
 		uint32_t local;
@@ -163,6 +203,11 @@ private:
 		uint16_t attempts = 0;
 		uint32_t frame = 0;
 		bool framed = false;
+		/** The adapter has sent all of the latest request. */
+		bool sent = false;
+		/** It waits for its condition: in the adapter, or if it is parked in the engine. */
+		bool held = false;
+		bool parked = false;
 		/** Error that ends the piece, if set. */
 		std::error_code refused;
 		Clock::time_point requested_at;
@@ -180,6 +225,7 @@ private:
 		std::deque<Shared> waiting;
 	};
 
+	static std::error_code verdict(FrameState state);
 	void next_piece(Operation &operation, Channel &channel) const;
 	void pump(size_t peer, Clock::time_point now);
 	bool pump_third(const Shared &operation, Clock::time_point now);
@@ -207,6 +253,16 @@ private:
 	void piece_over(size_t channel, std::error_code error,
 			Clock::time_point now);
 	void look_at(size_t channel, Clock::time_point now);
+	bool usable(Direction direction, const RdmaMove &move) const;
+	uint32_t pieces_of(const RdmaMove &move) const;
+	void use_counters(const RdmaMove &move, int users);
+	bool counts(const Channel &channel) const;
+	uint8_t counter_of(const Channel &channel) const;
+	void count(uint32_t counter, bool failed);
+	void restore(uint32_t counter);
+	bool request_held(Channel &channel, const RequestFrame &request);
+	bool look_at_held(Channel &channel, FrameState state,
+			  Clock::time_point now);
 	void finish(const Shared &operation);
 	Clock::duration timeout(const Channel &channel) const;
 
@@ -216,6 +272,7 @@ private:
 	std::vector<Peer> peers_;
 	std::vector<Channel> channels_;
 	std::unordered_map<uint32_t, size_t> by_local_;
+	std::array<Counter, counter_count> counters_;
 	size_t operations_ = 0;
 	size_t ended_ = 0;
 	uint64_t repeated_ = 0;

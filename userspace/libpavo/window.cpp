@@ -27,6 +27,12 @@ void set_state(pavo_frame_hdr *frame, uint32_t state)
 	std::atomic_ref(frame->state).store(state, std::memory_order_release);
 }
 
+/* True for a slot with no frame: its request is held, or was when the process came to it. */
+bool is_passed(const pavo_frame_hdr *frame)
+{
+	return frame->type == uint8_t(FrameType::passed);
+}
+
 /* @method with all of @rcxts, some at a time. */
 Result<void> with_rcxts(const SharedWindow &shared, pavo_window_method method,
 			std::span<const uint32_t> rcxts) noexcept
@@ -61,6 +67,7 @@ template <class Head> Head head_of(std::span<const std::byte> payload)
 Window::Window(std::unique_ptr<SharedWindow> shared)
 	: shared_(std::move(shared))
 {
+	held_.reserve(shared_->send_frames());
 }
 
 Result<Window> Window::open(const Job &job,
@@ -192,11 +199,12 @@ template <class Fill>
 Result<void> Window::write_frame(const Heading &heading, size_t length,
 				 Fill &&fill) noexcept
 {
-	pavo_frame_hdr *frame = shared_->send_frame(written_);
 	pavo_frame_hdr header{};
 
 	if (length > max_payload())
 		return Unexpected(EMSGSIZE);
+	pass_held();
+	pavo_frame_hdr *frame = shared_->send_frame(written_);
 	/* Its slot was used before, and the adapter is not done with that. */
 	if (written_ - started_ >= shared_->send_frames() ||
 	    (lapped_ && state_of(frame) == PAVO_FRAME_EMPTY))
@@ -209,10 +217,44 @@ Result<void> Window::write_frame(const Heading &heading, size_t length,
 	header.kind = heading.kind;
 	/* All but its state, which may still be the adapter's mark of the last use. */
 	memcpy(frame, &header, offsetof(pavo_frame_hdr, state));
+	note_outcomes();
 	set_state(frame, PAVO_FRAME_EMPTY);
 	written_++;
+	frames_++;
 	lapped_ = lapped_ || written_ >= shared_->send_frames();
 	return {};
+}
+
+/*
+ * Pass over slots whose requests are held. Their type is overwritten, which the adapter has copied, but
+ * not their state, which it will write.
+ */
+void Window::pass_held() noexcept
+{
+	while (written_ - started_ < shared_->send_frames()) {
+		pavo_frame_hdr *frame = shared_->send_frame(written_);
+
+		if (state_of(frame) != PAVO_FRAME_HELD)
+			return;
+		frame->type = uint8_t(FrameType::passed);
+		written_++;
+	}
+}
+
+/* True if @n frames can be written. */
+bool Window::has_room(size_t n) const noexcept
+{
+	uint32_t at = written_;
+
+	for (; n && at - started_ < shared_->send_frames(); at++) {
+		uint32_t state = state_of(shared_->send_frame(at));
+
+		if (state == PAVO_FRAME_EMPTY &&
+		    (lapped_ || at >= shared_->send_frames()))
+			return false;
+		n -= state != PAVO_FRAME_HELD;
+	}
+	return !n;
 }
 
 Result<void> Window::prepare(WindowAddress to,
@@ -288,17 +330,138 @@ size_t Window::sent(std::span<FrameState> states) noexcept
 	size_t n = 0;
 
 	/* Those whose slots were used again are gone. */
-	if (written_ - reported_ > shared_->send_frames())
+	if (written_ - reported_ > shared_->send_frames()) {
 		reported_ = written_ - shared_->send_frames();
+		sent_ = frames_;
+		for (uint32_t at = reported_; at != written_; at++)
+			sent_ -= !is_passed(shared_->send_frame(at));
+	}
 	for (; n < states.size() && int32_t(started_ - reported_) > 0;
-	     n++, reported_++) {
-		uint32_t state = state_of(shared_->send_frame(reported_));
+	     reported_++) {
+		pavo_frame_hdr *frame = shared_->send_frame(reported_);
+		uint32_t state = state_of(frame);
 
+		if (is_passed(frame))
+			continue;
 		if (state == PAVO_FRAME_EMPTY)
 			break;
-		states[n] = FrameState(state);
+		/* No more than there is space for: no call of the program was for it. */
+		if (state == PAVO_FRAME_HELD &&
+		    held_.size() < shared_->send_frames())
+			held_.push_back({{sent_, FrameState::held}, reported_});
+		states[n++] = FrameState(state);
+		sent_++;
 	}
 	return n;
+}
+
+/* ------------------------------------------------------------- conditional */
+
+/* Take the outcomes of held frames, before their slots are used again. */
+void Window::note_outcomes() noexcept
+{
+	for (Held &held : held_)
+		if (held.outcome.state == FrameState::held)
+			held.outcome.state = FrameState(
+				state_of(shared_->send_frame(held.slot)));
+}
+
+size_t Window::released(std::span<HeldOutcome> outcomes) noexcept
+{
+	size_t n = 0;
+
+	note_outcomes();
+	std::erase_if(held_, [&](const Held &held) {
+		if (held.outcome.state == FrameState::held ||
+		    n == outcomes.size())
+			return false;
+		outcomes[n++] = held.outcome;
+		return true;
+	});
+	return n;
+}
+
+/* Write a frame that is for the adapter alone. */
+template <class Body>
+Result<void> Window::write_local(FrameType type, const Body &body) noexcept
+{
+	return write_frame({{}, type}, sizeof(body), [&](std::byte *at) {
+		memcpy(at, &body, sizeof(body));
+	});
+}
+
+Result<void>
+Window::prepare_held(uint32_t counter, uint64_t target,
+		     std::span<const HeldRequest> requests) noexcept
+{
+	const pavo_conditional body = {.counter = counter,
+				       .following = uint32_t(requests.size()),
+				       .target = target};
+
+	if (requests.empty() || counter >= counter_count || !target)
+		return Unexpected(EINVAL);
+	if (!has_room(requests.size() + 1))
+		return Unexpected(ENOBUFS);
+	auto written = write_local(FrameType::conditional, body);
+
+	for (const HeldRequest &held : requests)
+		written = written.and_then([&] {
+			return prepare_rdma(held.direction, held.to,
+					    held.request);
+		});
+	return written;
+}
+
+Result<void> Window::set_counter(uint32_t counter, uint64_t value) noexcept
+{
+	return write_local(FrameType::counter_set,
+			   pavo_counter_request{.counter = counter,
+						.rcxt = 0,
+						.value = value,
+						.cookie = 0,
+						.flags = 0});
+}
+
+Result<void> Window::clear_counter(uint32_t counter, bool cancel) noexcept
+{
+	return write_local(
+		FrameType::counter_clear,
+		pavo_counter_request{
+			.counter = counter,
+			.rcxt = 0,
+			.value = 0,
+			.cookie = 0,
+			.flags = cancel ? uint32_t(PAVO_COUNTER_CANCEL) : 0});
+}
+
+Result<void> Window::query_counter(uint32_t counter, uint32_t cookie) noexcept
+{
+	return write_local(FrameType::counter_query,
+			   pavo_counter_request{.counter = counter,
+						.rcxt = 0,
+						.value = 0,
+						.cookie = cookie,
+						.flags = 0});
+}
+
+Result<void> Window::bind_counter(uint32_t counter, uint32_t rcxt) noexcept
+{
+	return write_local(FrameType::counter_set,
+			   pavo_counter_request{.counter = counter,
+						.rcxt = rcxt,
+						.value = 0,
+						.cookie = 0,
+						.flags = PAVO_COUNTER_BIND});
+}
+
+Result<void> Window::unbind_counter(uint32_t rcxt) noexcept
+{
+	return write_local(FrameType::counter_clear,
+			   pavo_counter_request{.counter = 0,
+						.rcxt = rcxt,
+						.value = 0,
+						.cookie = 0,
+						.flags = PAVO_COUNTER_BIND});
 }
 
 /* -------------------------------------------------------------------- RDMA */
@@ -353,6 +516,11 @@ std::span<const std::byte> Message::piece_bytes() const
 RequestFrame Message::request() const
 {
 	return from_abi(head_of<pavo_rdma_request>(payload));
+}
+
+CounterFrame Message::counter() const
+{
+	return from_abi(head_of<pavo_counter_value>(payload));
 }
 
 /* --------------------------------------------------------------- receiving */

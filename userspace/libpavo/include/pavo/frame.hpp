@@ -23,7 +23,13 @@ enum class FrameType : uint8_t {
 	rdma_done = 4, /* DoneFrame */
 	rdma_piece = 5, /* PieceFrame, followed by data */
 	rdma_third = 6, /* sent: ThirdFrame */
+	conditional = 7, /* sent: holds the requests that follow */
+	counter_set = 8, /* sent */
+	counter_clear = 9, /* sent */
+	counter_query = 10, /* sent */
+	counter_value = 11, /* received: CounterFrame */
 	rdma_broadcast = 12, /* GroupDoneFrame */
+	passed = 13, /* sent: no frame, in a slot whose request is held */
 };
 
 /** Kinds of messages. */
@@ -54,6 +60,7 @@ enum class FrameState : uint32_t {
 	bad_pvo = 12, /* the PVO names no memory; the window is dead now */
 	cancelled = 13, /* cancelled before all was sent */
 	dead = 14, /* the window was dead or disabled */
+	held = 15, /* waits for a counter; another state follows */
 };
 
 /** Flags of RDMA requests. */
@@ -66,6 +73,9 @@ constexpr uint8_t from_fifo = 0x8; /* half RDMA, reads: the source is a FIFO */
 
 /** Adapters divide data for a FIFO at multiples of this. */
 constexpr uint32_t piece_align = 64;
+
+/** Counters of a window, with numbers from 0 on. */
+constexpr uint32_t counter_count = 64;
 
 /** A request for RDMA, sent or, of type rdma_read, received. */
 struct RequestFrame {
@@ -82,6 +92,8 @@ struct RequestFrame {
 	uint32_t tag = 0;
 	/** Sum of rdma_flag. */
 	uint8_t flags = 0;
+	/** 1 + number of the counter that the end of the operation adds 1 to; 0: none. */
+	uint8_t counter = 0;
 	/** Number of earlier attempts: the first one had tid - attempts. */
 	uint16_t attempts = 0;
 	/** Reported to this end only. */
@@ -114,6 +126,8 @@ struct PieceFrame {
 	uint32_t tag = 0;
 	uint16_t attempts = 0;
 	uint8_t flags = 0;
+	/** As of a request. */
+	uint8_t counter = 0;
 	uint32_t cookie = 0;
 };
 
@@ -155,6 +169,20 @@ struct GroupDoneFrame {
 	uint16_t attempts = 0;
 	/** Other than ok: bytes beyond the binding, or no memory, and the operation has failed. */
 	PvoResult status = PvoResult::ok;
+};
+
+/** A counter: the answer to a query, or news that requests held for it were cancelled. */
+struct CounterFrame {
+	uint32_t counter = 0;
+	/** Of the query. */
+	uint32_t cookie = 0;
+	uint64_t value = 0;
+	/** Conditions that wait for it. */
+	uint32_t waiting = 0;
+	/** An operation that it counts failed, and it was not set since. */
+	bool failed = false;
+	/** Requests were cancelled; no answer to a query. */
+	bool cancelled = false;
 };
 
 } // namespace pavo

@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -68,6 +69,16 @@ using RdmaFill = std::function<void(uint64_t at, std::span<std::byte> to)>;
 /** Kind of an end of an operation. */
 enum class RdmaEnd { memory, fifo };
 
+/** What an operation waits for, without this process: Rdma::take_counter(). */
+struct RdmaCondition {
+	uint32_t counter;
+	/**
+	 * The value that the counter must have; 0: that of all operations begun so far that count in
+	 * it, when they are over.
+	 */
+	uint64_t value = 0;
+};
+
 /** An operation: which bytes it moves, and whether the peer is notified. */
 struct RdmaMove {
 	Pvo local;
@@ -89,6 +100,17 @@ struct RdmaMove {
 	 */
 	RdmaEnd source = RdmaEnd::memory;
 	RdmaFill fill = {};
+	/**
+	 * Conditional operations (sources.md#windows-conditional): the counter to which each piece of
+	 * the operation (RdmaOptions::piece) adds 1 when it is over.
+	 */
+	std::optional<uint32_t> counter = {};
+	/**
+	 * The adapter begins the operation when the condition is met, without this process. Until
+	 * then its pieces keep contexts of the peer, which other operations with it lack. It
+	 * ends with operation_canceled if an operation that counts fails.
+	 */
+	std::optional<RdmaCondition> after = {};
 };
 
 /** Received data of a half operation. Each byte is delivered once. */
@@ -149,11 +171,11 @@ public:
 	 * (get). progress() calls @done once, when all bytes are visible at the target, or with an
 	 * error: timed_out: no answer to RdmaOptions::attempts; bad_address: the peer's PVO names
 	 * no memory; owner_dead: a PVO of this process named no memory, in this or an earlier
-	 * operation, and the window is dead; or an error of Window::prepare(). Operations end in
+	 * operation, and the window is dead; operation_canceled: see RdmaMove::after; or an error of Window::prepare(). Operations end in
 	 * any order.
 	 *
-	 * Fails with invalid_argument: there is no such peer, a put from a FIFO has no @fill, or
-	 * the numbers of a FIFO are too high; not_enough_memory. The operation was not begun then,
+	 * Fails with invalid_argument: there is no such peer or counter, a put from a FIFO has no
+	 * @fill or is to wait for a counter, or the numbers of a FIFO are too high; not_enough_memory. The operation was not begun then,
 	 * and @done is not called.
 	 */
 	Result<void> put(Peer peer, const RdmaMove &move, Done done);
@@ -186,6 +208,25 @@ public:
 	Result<void> third_party(Peer source, Peer target, const RdmaMove &move,
 				 Completion &completion) noexcept;
 	Transfer third_party(Peer source, Peer target, const RdmaMove &move);
+
+	/**
+	 * Takes a counter of the window. Fails with ENOSPC: all 64 are taken.
+	 */
+	Result<uint32_t> take_counter() noexcept;
+	/**
+	 * Lets a counter count the operations that peers end at these contexts of this window, one for
+	 * each piece: those of Rdma::take_rcxts(). It counts no operations of this end, then. After a
+	 * recovery of this adapter it counts no more: operations that wait for it end with
+	 * operation_canceled. Fails with EINVAL: no counter that was taken; ENOBUFS: all frames wait
+	 * to be sent; EIO: the adapter is gone.
+	 */
+	Result<void> count_arrivals(uint32_t counter,
+				    std::span<const uint32_t> rcxts) noexcept;
+	/**
+	 * Sets a counter to 0, also one that has failed. Fails with EBUSY: an operation that counts in
+	 * it, or waits for it, is not over; else as count_arrivals().
+	 */
+	Result<void> reset_counter(uint32_t counter) noexcept;
 
 	/** Sends a message, as Window::send(). */
 	Result<void> send(WindowAddress to,
@@ -276,6 +317,8 @@ private:
 		uint32_t rcxt;
 	};
 	std::vector<Query> queries_;
+	/** Counters that were taken. */
+	uint32_t counters_ = 0;
 	/** By their kind. */
 	std::map<uint8_t, std::function<void(const Message &)>> message_;
 	/** Completions of operations of a group, by its number. */

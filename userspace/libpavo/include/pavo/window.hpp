@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include <pavo/address.hpp>
 #include <pavo/frame.hpp>
@@ -63,6 +64,21 @@ struct Message {
 	RequestFrame request() const;
 	/** Reads a frame of type rdma_broadcast: the completion of an operation of a group. */
 	GroupDoneFrame group_done() const;
+	/** Reads a frame of type counter_value. */
+	CounterFrame counter() const;
+};
+
+/** A request that is held until a counter reaches its target. */
+struct HeldRequest {
+	Direction direction;
+	WindowAddress to;
+	RequestFrame request;
+};
+
+/** The outcome of a request that was held, by the number of its frame. */
+struct HeldOutcome {
+	uint32_t frame;
+	FrameState state;
 };
 
 /** State of a window. */
@@ -187,7 +203,16 @@ public:
 	 */
 	size_t sent(std::span<FrameState> states) noexcept;
 	/** Makes sent() leave out the frames that were sent so far. */
-	void forget_sent() noexcept { reported_ = written_; }
+	void forget_sent() noexcept
+	{
+		reported_ = written_;
+		sent_ = frames_;
+	}
+	/**
+	 * Returns the number of frames written, modulo 2^32, which is the number of the next one.
+	 * sent() reports them in this order.
+	 */
+	uint32_t frames() const { return frames_; }
 
 	/**
 	 * Calls @take(Message) for each frame that has arrived, at most @most times. Does not wait.
@@ -299,6 +324,41 @@ public:
 	Result<void> unbind(uint32_t group, uint32_t rcxt) noexcept;
 
 	/**
+	 * Conditional operations (sources.md#windows-conditional). Writes @requests to the send
+	 * FIFO, all or none, to be sent by start(). The adapter holds them until @counter is at
+	 * least @target, and then carries them out in order. sent() reports first the frame that
+	 * holds them, then each of them: as FrameState::held while it waits, and then released()
+	 * has its outcome. Held requests do not keep others from being sent. Fails with ENOBUFS: all
+	 * frames wait to be sent, or are held; EINVAL: no request, no such counter, or @target is 0.
+	 */
+	Result<void>
+	prepare_held(uint32_t counter, uint64_t target,
+		     std::span<const HeldRequest> requests) noexcept;
+	/**
+	 * Sets @outcomes to those of frames that sent() reported as held, each once. Return: how many
+	 * are known, and set.
+	 */
+	size_t released(std::span<HeldOutcome> outcomes) noexcept;
+
+	/**
+	 * Write frames that change a counter, to be sent by start(). All fail with ENOBUFS: all
+	 * frames wait to be sent; sent() reports bad_request: no such counter. set_counter() and
+	 * clear_counter(), which sets it to 0, make a counter that has failed count again. @cancel:
+	 * cancel the requests that are held for it.
+	 */
+	Result<void> set_counter(uint32_t counter, uint64_t value) noexcept;
+	Result<void> clear_counter(uint32_t counter,
+				   bool cancel = false) noexcept;
+	/** Requests a frame of type counter_value with @cookie. */
+	Result<void> query_counter(uint32_t counter, uint32_t cookie) noexcept;
+	/**
+	 * Let @counter count the operations of the peer on a context of this window that begin from
+	 * now on; unbind_counter(): no more. sent() reports bad_rcxt: not a context of this window.
+	 */
+	Result<void> bind_counter(uint32_t counter, uint32_t rcxt) noexcept;
+	Result<void> unbind_counter(uint32_t rcxt) noexcept;
+
+	/**
 	 * Disables the window; does not wait for CPUs that use it. After the call no CPU begins to
 	 * send or receive by it, its contexts are given back, and no RDMA by it writes to memory.
 	 * Frames that were not sent are lost; some get FrameState::dead. Only snapshot() and lmt()
@@ -323,6 +383,11 @@ private:
 	template <class Fill>
 	Result<void> write_frame(const Heading &heading, size_t length,
 				 Fill &&fill) noexcept;
+	template <class Body>
+	Result<void> write_local(FrameType type, const Body &body) noexcept;
+	void pass_held() noexcept;
+	bool has_room(size_t n) const noexcept;
+	void note_outcomes() noexcept;
 	/* Gives slots back in its destructor, since the callback may throw. */
 	class Slots {
 	public:
@@ -365,6 +430,15 @@ private:
 	bool lapped_ = false;
 	/** Frames consumed. */
 	uint32_t consumed_ = 0;
+	/** Frames written and reported, without slots that were passed over. */
+	uint32_t frames_ = 0;
+	uint32_t sent_ = 0;
+	/** Frames that were reported as held: their slots; the state is held until it is known. */
+	struct Held {
+		HeldOutcome outcome;
+		uint32_t slot;
+	};
+	std::vector<Held> held_;
 };
 
 } // namespace pavo
