@@ -24,7 +24,7 @@ static u32 check_request(const struct pavo_frame_hdr *hdr,
 		return PAVO_FRAME_BAD_LENGTH;
 	if (request->flags & (~PAVO_RDMA_FLAGS | not_of_writes) ||
 	    !is_counter_valid(request->counter,
-			      hdr->type == PAVO_FRAME_RDMA_READ ||
+			      hdr->type != PAVO_FRAME_RDMA_WRITE ||
 				      request->flags & PAVO_RDMA_NOTIFY_SOURCE))
 		return PAVO_FRAME_BAD_REQUEST;
 	if (hdr->window & ~PAVO_QPN_MASK)

@@ -73,6 +73,20 @@ struct CastSource : rcxt::Driver, RdmaPort {
 	std::error_code request(Direction direction, WindowAddress to,
 				const RequestFrame &request,
 				uint32_t &number) override;
+	std::error_code request_third(WindowAddress, const ThirdFrame &,
+				      uint32_t &) override
+	{
+		return std::make_error_code(std::errc::not_supported);
+	}
+	std::error_code hold(const RdmaCondition &, const HeldRequest &,
+			     uint32_t &) override
+	{
+		return std::make_error_code(std::errc::not_supported);
+	}
+	std::error_code set_counter(uint32_t, uint64_t) override
+	{
+		return std::make_error_code(std::errc::not_supported);
+	}
 	FrameState result(uint32_t number) override { return marks[number]; }
 	void forget(uint32_t number) override { marks.erase(number); }
 	void cancel(uint32_t id) override { end(id, PAVO_FRAME_CANCELLED); }

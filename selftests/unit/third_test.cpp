@@ -127,7 +127,9 @@ TEST(Third, AFrameIsCheckedBeforeAnythingElse)
 		{PAVO_FRAME_BAD_REQUEST,
 		 [](Wish &wish) { wish.third.request.flags = 0x80; }},
 		{PAVO_FRAME_BAD_REQUEST,
-		 [](Wish &wish) { wish.third.request.reserved = 1; }},
+		 [](Wish &wish) {
+			 wish.third.request.counter = PAVO_WINDOW_COUNTERS + 1;
+		 }},
 		{PAVO_FRAME_BAD_REQUEST,
 		 [](Wish &wish) { wish.third.reserved = 1; }},
 		{PAVO_FRAME_BAD_REQUEST,
