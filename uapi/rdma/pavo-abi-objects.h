@@ -222,9 +222,9 @@ enum pavo_doorbells_attr {
 /* ------------------------------------------------------------- interfaces */
 
 /*
- * A network interface over a window of a job (sources.md#windows-fragmentation). It is made by a call of a
- * process and stays when the process has ended, so it is no object of the uverbs file: methods name
- * it by ifindex. It is in the network namespace of the adapter's interface, and ends with the
+ * A network interface over a window of a job (sources.md#windows-fragmentation). It is made by a
+ * call of a process and stays when the process has ended, so it is no object of the uverbs file:
+ * methods name it by ifindex. It is in the network namespace of the adapter's interface, and ends with the
  * adapter, with that namespace, or by the method or `ip link delete`. All methods need
  * CAP_NET_ADMIN there (EPERM).
  *
@@ -243,8 +243,10 @@ enum pavo_interface_method {
 };
 
 enum pavo_interface_attr {
-	PAVO_ATTR_INTERFACE_ARGS = PAVO_UVERBS_FIRST, /* in: struct pavo_interface_args */
-	PAVO_ATTR_INTERFACE_NODES, /* in: struct pavo_interface_node each; may be left out */
+	/* in: struct pavo_interface_args */
+	PAVO_ATTR_INTERFACE_ARGS = PAVO_UVERBS_FIRST,
+	/* in: struct pavo_interface_node each; may be left out */
+	PAVO_ATTR_INTERFACE_NODES,
 	PAVO_ATTR_INTERFACE_INFO, /* out: struct pavo_interface_info */
 	/* in: __u32, ifindex. QUERY: the first interface of the adapter from there on */
 	PAVO_ATTR_INTERFACE_INDEX,
