@@ -4,6 +4,8 @@
 # All nodes of a cluster run this: a network interface over a window of each, and IP over it.
 # Node 1 prints TAP. Called by run-interface.sh.
 # usage: interface.sh FOLDER-OF-TOOLS
+#
+# shellcheck disable=SC2317 # steps are functions that on_all reaches by name
 set -u
 here=$(dirname "$(readlink -f "$0")")
 # shellcheck source=selftests/verbs/lib.sh
@@ -75,15 +77,14 @@ looks_right()
 	[ "$address" = "$(printf '02:00:%02x:00:02:bc' "$NODE")" ] || return 1
 	ethtool -i pv0 | grep -q '^driver: pavo$' || return 1
 	ip -d link show pv0 | grep -q pavo_window || return 1
-	"$pavo" interface show --json | grep -q '"known": '$clients || return 1
+	"$pavo" interface show --json | grep -q "\"known\": $clients" || return 1
 	refused ip link add pv9 type pavo_window
 }
 
 # down_and_up: it forgets nothing that it needs.
 down_and_up()
 {
-	local round
-	for round in 1 2 3; do
+	for _ in 1 2 3; do
 		ip link set pv0 down && ip link set pv0 up || return 1
 	done
 	ip addr add "fd77::$NODE/64" dev pv0 nodad 2>/dev/null
