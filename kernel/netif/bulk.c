@@ -20,8 +20,8 @@
 /* Between rounds of the work that repeats frames. */
 #define TICK max(HZ / 100, 1)
 /* Until the first repeat; the next one takes twice as long. Sender and receiver. */
-#define OFFER_AGAIN (HZ / 16)
-#define READ_AGAIN (HZ / 20 + 1)
+#define OFFER_RETRY (HZ / 16)
+#define READ_RETRY (HZ / 20 + 1)
 /* Frames that are sent for a buffer until its packet is given up. */
 #define MOST_TRIES 4
 /*
@@ -81,7 +81,7 @@ static void note_recovery(struct pavo_netif *netif)
 	for (i = 0; i < PAVO_NETIF_BUFFERS; i++) {
 		out = &netif->bulk.out[i];
 		in = &netif->bulk.in[i];
-		/* What is being copied now is freed with a tid that asks for another rCxt. */
+		/* A buffer that is being copied is freed with a tid that requests another rCxt. */
 		if (out->state == PAVO_BULK_ARRIVED)
 			out->tid = MOST_TID;
 		else
@@ -136,7 +136,7 @@ int pavo_bulk_send(struct pavo_netif *netif, const struct sk_buff *skb,
 	buffer->of.window = pavo_netif_peer(netif, node);
 	buffer->of.length = skb->len;
 	buffer->tries = 0;
-	buffer->state = PAVO_BULK_ASK;
+	buffer->state = PAVO_BULK_REQUEST;
 	start_tick(netif);
 	spin_unlock(&bulk->lock);
 	pavo_netif_count(netif, tx_rdma);
@@ -172,26 +172,27 @@ static bool is_same_offer(const struct pavo_offered *a,
 static bool is_known(const struct pavo_bulk *bulk,
 		     const struct pavo_offered *offer)
 {
-	u32 i;
+	u32 i, at;
 
 	for (i = 0; i < PAVO_NETIF_BUFFERS; i++)
 		if (is_same_offer(&bulk->last[i], offer))
 			return true;
-	for (i = 0; i < bulk->waiting; i++)
-		if (is_same_offer(
-			    &bulk->offers[(bulk->first + i) % PAVO_NETIF_OFFERS],
-			    offer))
+	for (i = 0; i < bulk->waiting; i++) {
+		at = (bulk->first + i) % PAVO_NETIF_OFFERS;
+		if (is_same_offer(&bulk->offers[at], offer))
 			return true;
+	}
 	return false;
 }
 
 static bool has_place(const struct pavo_bulk *bulk, u16 node)
 {
-	u32 i, of_node = 0;
+	u32 i, at, of_node = 0;
 
-	for (i = 0; i < bulk->waiting; i++)
-		of_node += bulk->offers[(bulk->first + i) % PAVO_NETIF_OFFERS]
-				   .node == node;
+	for (i = 0; i < bulk->waiting; i++) {
+		at = (bulk->first + i) % PAVO_NETIF_OFFERS;
+		of_node += bulk->offers[at].node == node;
+	}
 	return bulk->waiting < PAVO_NETIF_OFFERS &&
 	       of_node < PAVO_NETIF_OFFERS_OF_NODE;
 }
@@ -208,7 +209,7 @@ static void take_offers(struct pavo_bulk *bulk)
 		buffer->of = bulk->offers[bulk->first];
 		buffer->tid = max(buffer->tid, buffer->of.tid);
 		buffer->tries = 0;
-		buffer->state = PAVO_BULK_ASK;
+		buffer->state = PAVO_BULK_REQUEST;
 		bulk->first = (bulk->first + 1) % PAVO_NETIF_OFFERS;
 		bulk->waiting--;
 		bulk->last[bulk->taken++ % PAVO_NETIF_BUFFERS] = buffer->of;
@@ -223,7 +224,7 @@ static void add_offer(struct pavo_netif *netif,
 
 	note_recovery(netif);
 	if (is_known(bulk, offer)) {
-		pavo_netif_count(netif, rx_rdma_again);
+		pavo_netif_count(netif, rx_drop_duplicate);
 		return;
 	}
 	if (!bulk->running || !has_place(bulk, offer->node)) {
@@ -287,36 +288,36 @@ static void write_read(struct pavo_netif *netif,
 }
 
 /* Write the frames of one direction that are due. Return: 0; -ENOSPC. Lock held. */
-static int ask_for(struct pavo_netif *netif, struct pavo_bulk_buffer *buffers,
-		   unsigned long again,
-		   void (*write)(struct pavo_netif *netif,
-				 const struct pavo_bulk_buffer *buffer,
-				 struct pavo_frame_hdr *frame))
+static int request_for(struct pavo_netif *netif,
+		       struct pavo_bulk_buffer *buffers, unsigned long retry,
+		       void (*write)(struct pavo_netif *netif,
+				     const struct pavo_bulk_buffer *buffer,
+				     struct pavo_frame_hdr *frame))
 {
 	struct pavo_bulk_buffer *buffer;
 	struct pavo_frame_hdr *frame;
 
-	while ((buffer = find_buffer(buffers, PAVO_BULK_ASK))) {
+	while ((buffer = find_buffer(buffers, PAVO_BULK_REQUEST))) {
 		frame = pavo_netif_slot(netif);
 		if (!frame)
 			return -ENOSPC;
 		write(netif, buffer, frame);
-		buffer->due = jiffies + (again << buffer->tries);
+		buffer->due = jiffies + (retry << buffer->tries);
 		buffer->tries++;
 		buffer->state = PAVO_BULK_WAIT;
 	}
 	return 0;
 }
 
-int pavo_bulk_ask(struct pavo_netif *netif)
+int pavo_bulk_request(struct pavo_netif *netif)
 {
 	struct pavo_bulk *bulk = &netif->bulk;
 	int err;
 
 	spin_lock(&bulk->lock);
-	err = ask_for(netif, bulk->in, READ_AGAIN, write_read);
+	err = request_for(netif, bulk->in, READ_RETRY, write_read);
 	if (!err)
-		err = ask_for(netif, bulk->out, OFFER_AGAIN, write_offer);
+		err = request_for(netif, bulk->out, OFFER_RETRY, write_offer);
 	spin_unlock(&bulk->lock);
 	return err;
 }
@@ -449,7 +450,7 @@ static bool check_buffer(struct pavo_netif *netif,
 			 struct pavo_bulk_buffer *buffer, bool in)
 {
 	if (buffer->state != PAVO_BULK_WAIT)
-		return buffer->state == PAVO_BULK_ASK ||
+		return buffer->state == PAVO_BULK_REQUEST ||
 		       buffer->state == PAVO_BULK_ARRIVED;
 	if (time_before(jiffies, buffer->due))
 		return true;
@@ -463,11 +464,11 @@ static bool check_buffer(struct pavo_netif *netif,
 	}
 	/* A sender has one tid for all repeats: by it the receiver knows them. */
 	buffer->tid += in;
-	buffer->state = PAVO_BULK_ASK;
+	buffer->state = PAVO_BULK_REQUEST;
 	if (in)
-		pavo_netif_count(netif, rx_rdma_again);
+		pavo_netif_count(netif, rx_rdma_retries);
 	else
-		pavo_netif_count(netif, tx_rdma_again);
+		pavo_netif_count(netif, tx_rdma_retries);
 	return true;
 }
 

@@ -41,7 +41,7 @@ static u16 sum_header(const u8 *head, u32 length)
 	for (i = 0; i < length; i += 2)
 		sum += pavo_get_be16(head + i);
 	sum = (sum & 0xffff) + (sum >> 16);
-	return (u16) ~(sum + (sum >> 16));
+	return ~(sum + (sum >> 16)) & 0xffff;
 }
 
 /*

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * netif.h - interface of netif/: network interfaces over windows (sources.md#windows-fragmentation).
+ * netif.h - interface of netif/: network interfaces over windows, which split long packets for many
+ * (sources.md#windows-fragmentation).
  *
  * An interface has a kernel window of a job on an adapter, and a table of the job's nodes. It is
  * in the adapter's network namespace, and ends with the adapter.

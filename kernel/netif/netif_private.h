@@ -39,14 +39,15 @@ struct pavo_kernel_mapping;
 	C(tx_split)            \
 	C(tx_fragments)        \
 	C(tx_rdma)             \
-	C(tx_rdma_again)       \
+	C(tx_rdma_retries)     \
 	C(tx_stops)            \
 	C(tx_drop_node)        \
 	C(tx_drop_too_long)    \
 	C(tx_drop_not_sent)    \
 	C(tx_drop_rdma)        \
 	C(rx_rdma)             \
-	C(rx_rdma_again)       \
+	C(rx_rdma_retries)     \
+	C(rx_drop_duplicate)   \
 	C(rx_drop_length)      \
 	C(rx_drop_node)        \
 	C(rx_drop_source)      \
@@ -88,7 +89,7 @@ struct pavo_offered {
 enum pavo_bulk_state {
 	PAVO_BULK_STALE, /* needs an rCxt, which may take the place of an old one */
 	PAVO_BULK_FREE,
-	PAVO_BULK_ASK, /* a frame is to be sent: an offer, or the request of a read */
+	PAVO_BULK_REQUEST, /* a frame is to be sent: an offer, or the request of a read */
 	PAVO_BULK_WAIT, /* it was sent */
 	PAVO_BULK_ARRIVED, /* in only: the packet is there */
 };
@@ -153,6 +154,8 @@ struct pavo_bulk {
  * @many:  it is for all nodes; else for @node
  * @split: it is split by @frag, and @piece is its present fragment
  * @node:  the next node that gets the present fragment, or the packet
+ * @frag:  its state, if it is split
+ * @piece: its present fragment, likewise
  * @rest:  the present fragment is not written to all nodes yet
  */
 struct pavo_netif_packet {
@@ -250,7 +253,7 @@ struct pavo_frame_hdr *pavo_netif_slot(struct pavo_netif *netif);
 /** pavo_netif_start - send that frame, for @node; its payload is written. @tx_lock held. */
 void pavo_netif_start(struct pavo_netif *netif, struct pavo_frame_hdr *frame,
 		      u32 node, u8 type, u8 kind, u32 length);
-/** pavo_netif_send - write and send what waits. BH disabled. */
+/** pavo_netif_send - write and send the frames and the packet that wait. BH disabled. */
 void pavo_netif_send(struct pavo_netif *netif);
 /** pavo_netif_drop - drop the packet that is being sent. BH disabled. */
 void pavo_netif_drop(struct pavo_netif *netif);
@@ -269,14 +272,17 @@ void pavo_bulk_free(struct pavo_netif *netif);
 void pavo_bulk_start(struct pavo_netif *netif);
 void pavo_bulk_stop(struct pavo_netif *netif);
 /**
- * pavo_bulk_send - copy a packet to a buffer, which is then offered to @node. BH disabled.
+ * pavo_bulk_send - copy a packet to a buffer, which is then offered to a node.
+ * @netif: the interface, with its @tx_lock held
+ * @skb:   the packet, which stays the caller's
+ * @node:  the node; the table has it
  *
- * Return: 0; -EAGAIN: all buffers are in use; -ENODEV: none can be used.
+ * Return: 0; -EAGAIN: all buffers are in use; -ENODEV: none can be used. Context: BH disabled.
  */
 int pavo_bulk_send(struct pavo_netif *netif, const struct sk_buff *skb,
 		   u32 node);
-/** pavo_bulk_ask - write the frames that are due. @tx_lock held. Return: 0; -ENOSPC: it is full. */
-int pavo_bulk_ask(struct pavo_netif *netif);
+/** pavo_bulk_request - write the frames that are due. @tx_lock held. Return: 0; -ENOSPC. */
+int pavo_bulk_request(struct pavo_netif *netif);
 /** pavo_bulk_offered - take an offer of a peer, of which @put->node is known. BH disabled. */
 void pavo_bulk_offered(struct pavo_netif *netif, const struct pavo_put *put);
 /** pavo_bulk_done - take the end of a read. An rCxt is locked. */

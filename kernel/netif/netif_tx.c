@@ -60,8 +60,8 @@ void pavo_netif_start(struct pavo_netif *netif, struct pavo_frame_hdr *frame,
 /* ---------------------------------------------------------------- packets */
 
 /* Write the present fragment, or the whole packet, to @frame. Return: its bytes. */
-static u32 write_payload(const struct pavo_netif_packet *packet,
-			 struct pavo_frame_hdr *frame)
+static u32 write_frame_payload(const struct pavo_netif_packet *packet,
+			       struct pavo_frame_hdr *frame)
 {
 	const struct pavo_ipfrag_piece *piece = &packet->piece;
 	u8 *to = (u8 *)(frame + 1);
@@ -101,7 +101,7 @@ static int write_to_nodes(struct pavo_netif *netif,
 		frame = pavo_netif_slot(netif);
 		if (!frame)
 			return -ENOSPC;
-		length = write_payload(packet, frame);
+		length = write_frame_payload(packet, frame);
 		pavo_netif_start(netif, frame, packet->node, PAVO_FRAME_MESSAGE,
 				 PAVO_MESSAGE_NETIF, length);
 		packet->rest = false;
@@ -168,8 +168,8 @@ static int split_packet(struct pavo_netif *netif,
 }
 
 /*
- * Send the packet on. Return: 0: all of it is written; -ENOSPC: it waits for a frame; -EAGAIN: for a
- * buffer; -EMSGSIZE: it cannot be sent.
+ * Send the packet on. Return: 0: all of it is written; -ENOSPC: it waits for a frame; -EAGAIN: for
+ * a buffer; -EMSGSIZE: it cannot be sent.
  */
 static int send_on(struct pavo_netif *netif, struct pavo_netif_packet *packet)
 {
@@ -216,16 +216,16 @@ static void poll_for_space(struct pavo_netif *netif)
 		napi_schedule(&netif->napi);
 }
 
-/* Write what waits, as far as it fits. @tx_lock held. */
-static void write_what_waits(struct pavo_netif *netif)
+/* Write requests and the packet that wait, as far as they fit. @tx_lock held. */
+static void write_waiting(struct pavo_netif *netif)
 {
-	int err = pavo_bulk_ask(netif);
+	int err = pavo_bulk_request(netif);
 
 	if (!err && netif->packet.skb) {
 		err = send_on(netif, &netif->packet);
 		if (!err || err == -EMSGSIZE) {
 			end_packet(netif, err);
-			err = pavo_bulk_ask(netif);
+			err = pavo_bulk_request(netif);
 		}
 	}
 	if (err == -ENOSPC)
@@ -235,7 +235,7 @@ static void write_what_waits(struct pavo_netif *netif)
 void pavo_netif_send(struct pavo_netif *netif)
 {
 	spin_lock(&netif->tx_lock);
-	write_what_waits(netif);
+	write_waiting(netif);
 	if (!netif->packet.skb && netif_queue_stopped(netif->dev) &&
 	    netif_running(netif->dev))
 		netif_wake_queue(netif->dev);
@@ -308,7 +308,7 @@ netdev_tx_t pavo_netif_xmit(struct sk_buff *skb, struct net_device *dev)
 	if (err)
 		drop_packet(netif, skb, err);
 	else
-		write_what_waits(netif);
+		write_waiting(netif);
 	if (netif->packet.skb) {
 		pavo_netif_count(netif, tx_stops);
 		netif_stop_queue(dev);

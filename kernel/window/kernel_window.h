@@ -101,7 +101,7 @@ pavo_kernel_window_frame(const struct pavo_fifo_window *window, u32 number);
 void pavo_kernel_window_start(struct pavo_fifo_window *window, u32 n);
 /** pavo_kernel_window_transmit - send, here or by the work manager. BH disabled, no rCxt locked. */
 void pavo_kernel_window_transmit(struct pavo_fifo_window *window);
-/** pavo_kernel_window_threshold - call @sent with the @n-th frame from now; 0: never. BH disabled. */
+/** pavo_kernel_window_threshold - call @sent with the @n-th frame from now; 0: never. */
 void pavo_kernel_window_threshold(struct pavo_fifo_window *window, u32 n);
 
 /** pavo_kernel_window_take - pavo_rcxts_take() of its owner. */

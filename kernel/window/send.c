@@ -294,7 +294,7 @@ static void transmit_windows(struct pavo_dev *dev, unsigned long timeout)
 	unsigned int quanta = MOST_QUANTA;
 	enum round_result result;
 
-	/* Pairs with the barrier of leave_rest(): a worker sees the active bit, or left its window. */
+	/* Pairs with leave_rest(): a worker sees the active bit, or has left its window. */
 	smp_mb();
 	do {
 		result = send_window_round(all);

@@ -306,7 +306,7 @@ void pavo_window_commands(struct pavo_fifo_window *window);
 
 /** pavo_window_transmit - send for any window with something to send. BH enabled. */
 void pavo_window_transmit(struct pavo_dev *dev);
-/** pavo_window_transmit_few - the same, a few quanta; the work manager sends the rest. BH disabled. */
+/** pavo_window_transmit_few - a few quanta; the work manager sends the rest. BH disabled. */
 void pavo_window_transmit_few(struct pavo_dev *dev);
 void pavo_window_manager(struct work_struct *work);
 

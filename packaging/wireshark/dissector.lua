@@ -26,7 +26,8 @@ local IMMEDIATE = 8 -- the payload of IMM64
 local operations = { [0] = "FetchAdd", [1] = "Swap", [2] = "CmpSwap" }
 local statuses = { [0] = "all has arrived", [1] = "no such table", [2] = "another job's",
 		   [3] = "outside of its table", [4] = "not, or no more, of that region" }
-local kinds = { [0] = "of a program", [1] = "exactly-once RDMA", [2] = "striping" }
+local kinds = { [0] = "of a program", [1] = "exactly-once RDMA", [2] = "striping",
+		[7] = "packet of an interface", [8] = "offer of an interface" }
 -- Control messages of the library, by kind: names of their types, and lengths.
 local rdma_controls = { [1] = "query", [2] = "renewed" }
 local striping_controls = { [1] = "close", [2] = "closed", [3] = "notify", [4] = "notified" }
@@ -141,6 +142,11 @@ f.control_oldest = ProtoField.uint64("pavo.control.oldest", "Oldest message", ba
 f.control_length = ProtoField.uint64("pavo.control.length", "Its length", base.DEC)
 f.control_tag = ProtoField.uint32("pavo.control.tag", "Its tag", base.HEX)
 
+f.offer_tid = ProtoField.uint64("pavo.offer.tid", "Lowest tid", base.DEC)
+f.offer_pvo = ProtoField.uint64("pavo.offer.pvo", "PVO of the packet", base.HEX)
+f.offer_rcxt = ProtoField.uint32("pavo.offer.rcxt", "Its rCxt", base.HEX)
+f.offer_length = ProtoField.uint32("pavo.offer.length", "Its length", base.DEC)
+
 f.ext = ProtoField.uint8("pavo.ext", "Type", base.HEX, ext_names)
 f.ext_immediate = ProtoField.uint64("pavo.ext.immediate", "Immediate data", base.HEX)
 
@@ -178,6 +184,21 @@ local function add_control(top, packet, at, kind, length)
 					     { f.control_token, 4 }, { f.control_number, 8 },
 					     { f.control_oldest, 8 }, { f.control_length, 8 },
 					     { f.control_tag, 4 } })
+	end
+end
+
+-- A message of a network interface over a window: an Ethernet packet, or the offer of one.
+local PACKET, OFFER, OFFER_LENGTH = 7, 8, 24
+local ethernet = Dissector.get("eth_withoutfcs")
+
+local function add_interface(top, packet, at, kind, length, pinfo, tree)
+	if kind == PACKET and length > 0 then
+		ethernet:call(packet(at, length):tvb(), pinfo, tree)
+	elseif kind == OFFER and length == OFFER_LENGTH then
+		top:add_le(f.offer_tid, packet(at, 8))
+		top:add_le(f.offer_pvo, packet(at + 8, 8))
+		top:add_le(f.offer_rcxt, packet(at + 16, 4))
+		top:add_le(f.offer_length, packet(at + 20, 4))
 	end
 end
 
@@ -226,7 +247,7 @@ local function dissect_extended(packet, kind, pad, tree)
 	end
 end
 
-local function dissect_window(packet, kind, pad, tree)
+local function dissect_window(packet, kind, pad, pinfo, tree)
 	local top = tree:add(pavo, packet())
 	local first = BTH + kind.length
 	local length = packet:len() - first - pad - ICRC
@@ -248,6 +269,7 @@ local function dissect_window(packet, kind, pad, tree)
 		end
 	else
 		add_control(top, packet, first, packet(BTH + 10, 1):uint(), length)
+		add_interface(top, packet, first, packet(BTH + 10, 1):uint(), length, pinfo, tree)
 	end
 	top:append_text(string.format(", %s, node %d window %d to window %d", kind.type,
 				      packet(BTH + 8, 2):uint(),
@@ -266,7 +288,7 @@ function pavo.dissector(buffer, pinfo, tree)
 	local pad = bit.band(bit.rshift(packet(1, 1):uint(), 4), 3)
 
 	if kind.window then
-		dissect_window(packet, kind, pad, tree)
+		dissect_window(packet, kind, pad, pinfo, tree)
 	else
 		dissect_extended(packet, kind, pad, tree)
 	end

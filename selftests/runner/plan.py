@@ -77,7 +77,7 @@ def add_inputs(row, *inputs):
 
 WINDOW = Row(kernels=NATIVE,
              inputs=GUEST_INPUTS + ("userspace/libpavo/", "userspace/examples/"),
-             programs=("selftests/window/", "userspace/examples/"))
+             programs=("selftests/window/", "userspace/examples/", "userspace/tools/"))
 
 TEST = {
     "lint": LINT,

@@ -235,7 +235,7 @@ TEST(Fragments, OfIp4GiveThePacketBack)
 {
 	Random random;
 
-	for (int i = 0; i < 3000; i++) {
+	for (int i = 0; i < 600; i++) {
 		size_t data = 1 + random.below(random.coin() ? 65000 : 3000);
 		uint32_t room = 28 + random.below(2000);
 		Bytes packet = ip4(data);
@@ -296,8 +296,8 @@ TEST(Fragments, OfAFragmentContinueItsOffset)
 TEST(Fragments, CarryTheOptionsWithTheCopiedBit)
 {
 	/* Record route, no operation, security (copied), timestamp, end. */
-	const Bytes options = {7,    7, 4, 0, 0, 0, 0, 1,    0x82, 6, 1, 2, 3, 4,
-			       0x44, 8, 5, 0, 0, 0, 0, 0,    0x94, 4, 0, 0, 0, 0};
+	const Bytes options = {7,    7, 4, 0, 0, 0, 0, 1, 0x82, 6, 1, 2, 3, 4,
+			       0x44, 8, 5, 0, 0, 0, 0, 0, 0x94, 4, 0, 0, 0, 0};
 	Bytes packet = ip4(3000, options);
 	std::vector<Bytes> all = fragments_of(packet, 600);
 	Random random;
@@ -320,7 +320,7 @@ TEST(Fragments, OfIp6GiveThePacketBack)
 		{{0, padded(8)}, {60, padded(16)}, {43, padded(8)}},
 	};
 
-	for (int i = 0; i < 2000; i++) {
+	for (int i = 0; i < 500; i++) {
 		const auto &chain = chains[random.below(4)];
 		Bytes packet = ip6(1 + random.below(60000), chain);
 		size_t header = 40;
@@ -410,13 +410,13 @@ TEST(Fragments, NeedRoomForData)
 	EXPECT_EQ(begin(split, ip6(1000), 56), 0);
 }
 
-/* Whatever the bytes are, fragments are valid and end; sanitizers see the rest. */
+/* Fragments of any bytes are valid, and end; sanitizers see the rest. */
 TEST(Fragments, OfRandomBytesAreValid)
 {
 	Random random;
 	int split = 0;
 
-	for (int i = 0; i < 200000; i++) {
+	for (int i = 0; i < 30000; i++) {
 		Bytes packet = random.coin() ?
 				       ip4(8 * random.below(60)) :
 				       ip6(8 * random.below(60),
@@ -434,7 +434,7 @@ TEST(Fragments, OfRandomBytesAreValid)
 		for (const Bytes &one : all)
 			one[0] >> 4 == 4 ? read4(one) : read6(one);
 	}
-	EXPECT_GT(split, 20000);
+	EXPECT_GT(split, 3000);
 }
 
 } // namespace

@@ -289,6 +289,22 @@ def control_messages_are_shown():
     assert have == [2, 3, 0x102, 0x3040506, 7, 5, 1 << 33, 0xabc], have
 
 
+def messages_of_interfaces_are_shown():
+    """The packet inside, to its last header; and an offer of one."""
+    offer = struct.pack("<QQII", 1 << 40, 0xd5e6d523456789ab, 0x12345678, 65000)
+    names = ("kind", "offer.tid", "offer.pvo", "offer.rcxt", "offer.length")
+    have = fields_of([(8, offer), (8, offer[:-1]), (7, offer[:20])], *names)
+    want = [[8, 1 << 40, 0xd5e6d523456789ab, 0x12345678, 65000],
+            [8, None, None, None, None], [7, None, None, None, None]]
+    assert have == want, f"{have} instead of {want}"
+    packet = bytes.fromhex("020001000384" "020002000385" "0800" "4500003012342003401100000a4d0002"
+                           "0a4d00ff") + bytes(28)
+    text = made_up([message_of(7, packet)], "-T", "fields", "-e", "eth.src", "-e", "ip.src",
+                   "-e", "ip.frag_offset")
+    have = [field.split(",")[-1] for field in text.strip().split("\t")]
+    assert have == ["02:00:02:00:03:85", "10.77.0.2", "3"], text
+
+
 def flags_are_shown_one_by_one():
     """All that there are, in every combination."""
     packet = next(frames(RDMA))
@@ -422,7 +438,7 @@ def extended_packets_of_wrong_length_are_reported():
 
 TESTS = (messages_are_shown, the_checksum_is_right, every_field_of_rdma_is_shown,
          rdma_was_recorded, kinds_and_results_have_names, flags_are_shown_one_by_one,
-         control_messages_are_shown, a_packet_that_ends_early_is_reported,
+         control_messages_are_shown, messages_of_interfaces_are_shown, a_packet_that_ends_early_is_reported,
          extended_atomics_are_shown, immediate_data_is_shown,
          extended_operations_of_xrc_name_a_queue, extended_operations_have_names,
          extended_packets_of_wrong_length_are_reported)

@@ -20,7 +20,7 @@ TRIES = 10
 LENGTHS = (0, 1, 900, 1300, 1400, 1472, 2000, 8192, 20000, 40001, 65400)
 TO_MANY = 60000
 ROUNDS = 5
-STREAM = 8 << 20
+STREAM = 4 << 20
 
 
 def pattern(seed, length, start=0):

@@ -4,6 +4,8 @@
 # All nodes of a cluster run this: a network interface over a window of each, and IP over it.
 # Node 1 prints TAP. Called by run-interface.sh.
 # usage: interface.sh FOLDER-OF-TOOLS
+#
+# shellcheck disable=SC2317 # steps are functions that on_all reaches by name
 set -u
 here=$(dirname "$(readlink -f "$0")")
 # shellcheck source=selftests/verbs/lib.sh
@@ -75,19 +77,56 @@ looks_right()
 	[ "$address" = "$(printf '02:00:%02x:00:02:bc' "$NODE")" ] || return 1
 	ethtool -i pv0 | grep -q '^driver: pavo$' || return 1
 	ip -d link show pv0 | grep -q pavo_window || return 1
-	"$pavo" interface show --json | grep -q '"known": '$clients || return 1
+	"$pavo" interface show --json | grep -q "\"known\": $clients" || return 1
 	refused ip link add pv9 type pavo_window
 }
 
 # down_and_up: it forgets nothing that it needs.
 down_and_up()
 {
-	local round
-	for round in 1 2 3; do
+	for _ in 1 2 3; do
 		ip link set pv0 down && ip link set pv0 up || return 1
 	done
 	ip addr add "fd77::$NODE/64" dev pv0 nodad 2>/dev/null
 	return 0
+}
+
+# has_carrier INTERFACE 0|1
+has_carrier()
+{
+	local carrier
+	carrier=$(<"/sys/class/net/$1/carrier") && [ "$carrier" = "$2" ]
+}
+
+# follows_the_port: an interface whose adapter has no link has none.
+follows_the_port()
+{
+	ip link add link eth0 name mv0 type macvlan mode bridge &&
+		ip addr add "192.168.78.$NODE/24" dev mv0 && ip link set mv0 up &&
+		rdma link add rdma1 type pavo netdev mv0 && until_true 20 active rdma1 &&
+		until_true 20 has_gid rdma1 || return 1
+	"$pavo" interface add rdma1 --name pv1 --job 78 --key 1 --node 1 &&
+		ip link set pv1 up && until_true 20 has_carrier pv1 1 || return 1
+	ip link set mv0 down && until_true 20 has_carrier pv1 0 || return 1
+	ip link set mv0 up && until_true 20 has_carrier pv1 1 || return 1
+	"$pavo" interface delete pv1 && [ ! -e /sys/class/net/pv1 ] || return 1
+	rdma link delete rdma1 && ip link delete mv0
+}
+
+# has_gid ADAPTER: it has its IPv4 address.
+has_gid()
+{
+	grep -qs ffff:c0a8 "/sys/class/infiniband/$1"/ports/1/gids/*
+}
+
+# ends_with_the_adapter, and another one is made.
+ends_with_the_adapter()
+{
+	rdma link delete rdma0 || return 1
+	[ ! -e /sys/class/net/pv0 ] || return 1
+	rdma link add rdma0 type pavo netdev eth0 || return 1
+	until_true 20 active rdma0 && until_true 20 has_gid rdma0 || return 1
+	make_interface
 }
 
 recover()
@@ -142,6 +181,7 @@ except OSError:
 	done
 	[ ! -e /sys/class/net/pv0 ]
 }
+export -f has_carrier follows_the_port has_gid ends_with_the_adapter active
 export -f make_interface counter used refused refused_on_itself looks_right down_and_up recover \
 	fragments_are_valid unload
 export pavo NODE NODES clients
@@ -172,6 +212,7 @@ on_all "fragments are valid" "fragments_are_valid $PAVO_OUT/pv0.pcap"
 on_all "packets went by frames, fragments and RDMA" "used tx_rdma rx_rdma tx_split tx_fragments"
 on_all "down and up" down_and_up
 traffic "a TCP stream after that" 2 tcp 10.77.0.2
+on_all "the link follows the adapter's port" follows_the_port
 on_all "a recovery" recover
 traffic "datagrams after a recovery" 1 udp 10.77.0.1
 traffic "a TCP stream after a recovery" 1 tcp 10.77.0.1
@@ -181,6 +222,8 @@ traffic "a TCP stream on a bad wire" 2 tcp 10.77.0.2
 traffic "datagrams of all lengths on a bad wire" 1 udp 10.77.0.1
 tc qdisc delete dev eth0 root
 pavo-barrier good 300 || exit 1
+on_all "an interface ends with its adapter" ends_with_the_adapter
+traffic "a TCP stream over the next one" 3 tcp 10.77.0.3
 on_all "unload under load" unload
 pavo-barrier end 300 || exit 1
 [ "$NODE" = 1 ] && tap_end

@@ -222,10 +222,10 @@ enum pavo_doorbells_attr {
 /* ------------------------------------------------------------- interfaces */
 
 /*
- * A network interface over a window of a job (sources.md#windows-fragmentation). It is made by a call of a
- * process and stays when the process has ended, so it is no object of the uverbs file: methods name
- * it by ifindex. It is in the network namespace of the adapter's interface, and ends with the
- * adapter, with that namespace, or by the method or `ip link delete`. All methods need
+ * A network interface over a window of a job (sources.md#windows-fragmentation). A call of a
+ * process makes it, and it stays when the process has ended, so it is no object of the uverbs file:
+ * methods name it by ifindex. It is in the network namespace of the adapter's interface, and ends
+ * with the adapter, with that namespace, or by the method or `ip link delete`. All methods need
  * CAP_NET_ADMIN there (EPERM).
  *
  * Its hardware address is 02, two bytes of the node, and three of the window. It sends to the nodes
@@ -243,8 +243,10 @@ enum pavo_interface_method {
 };
 
 enum pavo_interface_attr {
-	PAVO_ATTR_INTERFACE_ARGS = PAVO_UVERBS_FIRST, /* in: struct pavo_interface_args */
-	PAVO_ATTR_INTERFACE_NODES, /* in: struct pavo_interface_node each; may be left out */
+	/* in: struct pavo_interface_args */
+	PAVO_ATTR_INTERFACE_ARGS = PAVO_UVERBS_FIRST,
+	/* in: struct pavo_interface_node each; may be left out */
+	PAVO_ATTR_INTERFACE_NODES,
 	PAVO_ATTR_INTERFACE_INFO, /* out: struct pavo_interface_info */
 	/* in: __u32, ifindex. QUERY: the first interface of the adapter from there on */
 	PAVO_ATTR_INTERFACE_INDEX,
