@@ -225,6 +225,12 @@ constexpr std::array ENTRIES = {
 	Entry{"rx_drop_rdma_invalid",
 	      {trouble, "RDMA of windows with an undefined flag or "
 			"status: the peer's version differs, or it is wrong"}},
+	Entry{"rx_drop_group",
+	      {note, "packets for a group of windows that no window here"
+		     " has joined: usual before a member joins"}},
+	Entry{"rx_drop_binding",
+	      {note, "RDMA to a group, by a group rCxt to which a member has "
+		     "bound no memory: all have to agree on their number"}},
 	Entry{"window_bad_commands",
 	      {trouble, "a process wrote an invalid command into a window's "
 			"command page: its library is wrong"}},
