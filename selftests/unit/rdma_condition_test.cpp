@@ -200,7 +200,6 @@ TEST(RdmaCondition, ThatIsNotPossible)
 
 	rounds.bench.engine.count_arrivals(4);
 	EXPECT_TRUE(begin({.counter = counter_count}));
-	EXPECT_TRUE(begin({.counter = 4}));
 	EXPECT_TRUE(begin({.after = RdmaCondition{counter_count, 1}}));
 	EXPECT_TRUE(begin({.after = RdmaCondition{4}}));
 	EXPECT_TRUE(begin({.length = 1,

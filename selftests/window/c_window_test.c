@@ -243,6 +243,47 @@ static void pieces(struct pair *pair, uint32_t here, uint32_t there)
 	      "pieces come, all of them, and their end");
 }
 
+/* A write that waits until a counter is set. */
+static void held(struct pair *pair, uint32_t here, uint32_t there)
+{
+	struct pavo_held_request one = {
+		.write = 1,
+		.node = 1,
+		.to = pavo_window_number(pair->to),
+		.request = request_of(pair, here, there),
+	};
+	const struct pavo_counter_request set = {.counter = 3, .value = 5};
+	const uint32_t number = pavo_window_frames(pair->from) + 1;
+	const unsigned int ends = pair->ends;
+	uint32_t states[2], frame = 0, state = 0;
+	time_t end = time(NULL) + 60;
+
+	one.request.tid = 3;
+	check(pavo_window_prepare_held(pair->from, 64, 5, &one, 1) == -EINVAL &&
+		      pavo_window_prepare_held(pair->from, 3, 5, &one, 0) ==
+			      -EINVAL &&
+		      pavo_window_prepare_counter(
+			      pair->from, PAVO_FRAME_MESSAGE, &set) == -EINVAL,
+	      "what cannot be held");
+	must(!pavo_window_prepare_held(pair->from, 3, 5, &one, 1), "hold");
+	must(!pavo_window_start(pair->from), "start");
+	check(until_sent(pair, states, 2) && states[0] == PAVO_FRAME_SENT &&
+		      states[1] == PAVO_FRAME_HELD,
+	      "a request is held");
+	must(!pavo_window_prepare_counter(pair->from, PAVO_FRAME_COUNTER_SET,
+					  &set),
+	     "set a counter");
+	must(!pavo_window_start(pair->from), "start");
+	check(until_sent(pair, states, 1) &&
+		      until_there(pair, &pair->ends, ends + 1),
+	      "and carried out when its counter is there");
+	while (!pavo_window_released(pair->from, &frame, &state, 1) &&
+	       time(NULL) < end)
+		;
+	check(frame == number && state == PAVO_FRAME_SENT,
+	      "which is reported by its number");
+}
+
 static void contexts(struct pair *pair)
 {
 	uint32_t here[2], there[2];
@@ -254,6 +295,7 @@ static void contexts(struct pair *pair)
 	      "contexts are the window's");
 	write_there(pair, here[0], there[0]);
 	pieces(pair, here[1], there[1]);
+	held(pair, here[0], there[0]);
 	check(!pavo_window_cancel(pair->to, there, 2) &&
 		      !pavo_window_return_rcxts(pair->to, there, 2) &&
 		      !pavo_window_lmt(pair->to, &lmt) && !lmt.rcxts_owned,

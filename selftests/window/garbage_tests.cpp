@@ -362,6 +362,48 @@ struct Villain : testing::Test {
 			body(to, hdr->type == PAVO_FRAME_RDMA_WRITE);
 	}
 
+	/* A frame of a counter, or a request. */
+	void conditional(uint32_t number)
+	{
+		pavo_frame_hdr *hdr = shared_of(*window).send_frame(number);
+		auto *to = reinterpret_cast<std::byte *>(hdr + 1);
+		pavo_conditional condition = {
+			.counter =
+				uint32_t(one_in(12) ? random() : random() % 4),
+			.following =
+				uint32_t(one_in(40) ? random() : random() % 4),
+			.target = one_in(12) ? random() : random() % 8};
+		pavo_counter_request request = {
+			.counter = condition.counter,
+			.rcxt = one_in(4) ? rcxt(mine) : 0,
+			.value = one_in(2) ? random() % 8 : 0,
+			.cookie = uint32_t(one_in(2) ? random() : 0),
+			.flags = uint32_t(one_in(2) ? random() % 4 : 0)};
+
+		frame(number);
+		switch (random() % 8) {
+		case 0:
+		case 1:
+			hdr->type = PAVO_FRAME_CONDITIONAL;
+			hdr->length = sizeof(condition);
+			memcpy(to, &condition, sizeof(condition));
+			break;
+		case 2:
+			hdr->type =
+				uint8_t(PAVO_FRAME_COUNTER_SET + random() % 4);
+			hdr->length = sizeof(request);
+			memcpy(to, &request, sizeof(request));
+			break;
+		case 3:
+			hdr->type = PAVO_FRAME_PASSED;
+			break;
+		default:
+			hdr->type = PAVO_FRAME_RDMA_WRITE;
+			hdr->length = sizeof(pavo_rdma_request);
+			body(to, true);
+		}
+	}
+
 	uint32_t mark(uint32_t number)
 	{
 		return std::atomic_ref(
@@ -455,6 +497,39 @@ TEST_F(Villain, RequestsOfAnyKind)
 	EXPECT_LE(*seen.rbegin(), uint32_t(PAVO_FRAME_HELD));
 	for (size_t i = 0; i < moved.size(); i++)
 		EXPECT_GT(moved[i].by(), 0u) << reasons[i];
+	EXPECT_TRUE(bystander.untouched());
+	bystander.works();
+}
+
+/*
+ * Conditions that wait for others or for nothing, counters that are set meanwhile, slots that are used
+ * though their frames are held, and cancels. Some frames get no mark before the window is disabled.
+ */
+TEST_F(Villain, ConditionsOfAnyKind)
+{
+	harmless = true;
+	for (uint32_t n = 1; n <= 400 && !HasFatalFailure(); n++) {
+		uint32_t frames = 1 + uint32_t(random() % 8);
+
+		for (uint32_t i = 0; i < frames; i++)
+			conditional(next + i);
+		next += frames;
+		command(*window,
+			command_word(PAVO_WCMD_START_TRANSMIT, frames));
+		ASSERT_TRUE(shared_of(*window).kick().has_value());
+		ASSERT_TRUE(eventually(
+			[&] { return !window->lmt().value().send_ready; }));
+		if (one_in(4))
+			(void)window->cancel({&mine[random() % 4], 1});
+		if (one_in(50))
+			open();
+		look_away(*window);
+		look_away(pair.b);
+	}
+	must(window->disable());
+	ASSERT_TRUE(
+		eventually([&] { return window->snapshot().value() == 0; }));
+	EXPECT_TRUE(within());
 	EXPECT_TRUE(bystander.untouched());
 	bystander.works();
 }

@@ -43,6 +43,9 @@ all_of_them()
 	pair_step "pages of $clients workers$1, node $node manages their locks" "$node" \
 		"listening 7481" "$examples/lock_manager rdma0 $clients" \
 		"$examples/lock_manager rdma0 $address $rounds"
+	pair_step "all-reduce and barrier over all nodes$1, node $node begins" "$node" \
+		"listening 7482" "$examples/all_reduce rdma0 --others $clients" \
+		"$examples/all_reduce rdma0 $address"
 	pair_step "one buffer, parts of $clients nodes$1, of node $node" "$node" \
 		"listening 7479" "$programs/pavo-halves rdma0 $clients" \
 		"$programs/pavo-halves rdma0 $address"

@@ -15,6 +15,8 @@ namespace pavo {
 static_assert(int(PvoResult::key) == PAVO_PVO_KEY);
 static_assert(int(FrameType::rdma_third) == PAVO_FRAME_RDMA_THIRD);
 static_assert(int(FrameType::passed) == PAVO_FRAME_PASSED);
+static_assert(counter_flag::bind == PAVO_COUNTER_BIND &&
+	      counter_flag::cancel == PAVO_COUNTER_CANCEL);
 static_assert(counter_count == PAVO_WINDOW_COUNTERS);
 static_assert(int(FrameState::held) == PAVO_FRAME_HELD);
 static_assert(message_kind::plain == PAVO_MESSAGE_PLAIN &&
@@ -140,6 +142,24 @@ inline DoneFrame from_abi(const pavo_rdma_done &done)
 		.status = PvoResult(done.status),
 		.target = done.target != 0,
 		.attempts = done.attempts};
+}
+
+inline CounterRequest from_abi(const pavo_counter_request &request)
+{
+	return {.counter = request.counter,
+		.rcxt = request.rcxt,
+		.value = request.value,
+		.cookie = request.cookie,
+		.flags = request.flags};
+}
+
+inline pavo_counter_request to_abi(const CounterRequest &request)
+{
+	return {.counter = request.counter,
+		.rcxt = request.rcxt,
+		.value = request.value,
+		.cookie = request.cookie,
+		.flags = request.flags};
 }
 
 inline CounterFrame from_abi(const pavo_counter_value &value)

@@ -78,13 +78,20 @@ pavo::RdmaEnd end_of(int is_fifo)
 
 pavo::RdmaMove move_of(const pavo_move &move)
 {
-	return {.local = {move.local_pvo},
-		.remote = {move.remote_pvo},
-		.length = move.bytes,
-		.notify = move.notify != 0,
-		.tag = move.tag,
-		.target = end_of(move.to_fifo),
-		.source = end_of(move.from_fifo)};
+	pavo::RdmaMove what{.local = {move.local_pvo},
+			    .remote = {move.remote_pvo},
+			    .length = move.bytes,
+			    .notify = move.notify != 0,
+			    .tag = move.tag,
+			    .target = end_of(move.to_fifo),
+			    .source = end_of(move.from_fifo)};
+
+	if (move.counter)
+		what.counter = move.counter - 1;
+	if (move.after)
+		what.after = pavo::RdmaCondition{move.after - 1,
+						 move.after_value};
+	return what;
 }
 
 int begin(pavo_rdma *rdma, pavo::Direction direction, int peer,
@@ -273,6 +280,22 @@ int pavo_rdma_add(pavo_rdma *rdma, uint16_t node, uint32_t window,
 		return status_of(
 			rdma->rdma.add({{node, window}, {rcxts, rcxts + n}}));
 	});
+}
+
+int pavo_rdma_take_counter(pavo_rdma *rdma)
+{
+	return status_of(rdma->rdma.take_counter());
+}
+
+int pavo_rdma_count_arrivals(pavo_rdma *rdma, uint32_t counter,
+			     const uint32_t *rcxts, size_t n)
+{
+	return status_of(rdma->rdma.count_arrivals(counter, {rcxts, n}));
+}
+
+int pavo_rdma_reset_counter(pavo_rdma *rdma, uint32_t counter)
+{
+	return status_of(rdma->rdma.reset_counter(counter));
 }
 
 int pavo_rdma_put(pavo_rdma *rdma, int peer, const pavo_move *move,

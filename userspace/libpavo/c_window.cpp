@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <span>
+#include <vector>
 
 #include "abi.hpp"
 #include "c_objects.hpp"
@@ -227,6 +228,49 @@ int pavo_window_prepare_piece(pavo_window *window, uint16_t node, uint32_t to,
 size_t pavo_window_max_piece(const pavo_window *window)
 {
 	return window->window.max_piece();
+}
+
+int pavo_window_prepare_held(pavo_window *window, uint32_t counter,
+			     uint64_t target, const pavo_held_request *requests,
+			     size_t n)
+{
+	return pavo::c::status([&] {
+		std::vector<pavo::HeldRequest> all;
+
+		for (size_t i = 0; i < n; i++)
+			all.push_back({requests[i].write ?
+					       pavo::Direction::write :
+					       pavo::Direction::read,
+				       {requests[i].node, requests[i].to},
+				       pavo::from_abi(requests[i].request)});
+		return status_of(
+			window->window.prepare_held(counter, target, all));
+	});
+}
+
+uint32_t pavo_window_frames(const pavo_window *window)
+{
+	return window->window.frames();
+}
+
+size_t pavo_window_released(pavo_window *window, uint32_t *frames,
+			    uint32_t *states, size_t n)
+{
+	size_t known = 0;
+
+	for (pavo::HeldOutcome one;
+	     known < n && window->window.released({&one, 1}); known++) {
+		frames[known] = one.frame;
+		states[known] = uint32_t(one.state);
+	}
+	return known;
+}
+
+int pavo_window_prepare_counter(pavo_window *window, uint8_t type,
+				const pavo_counter_request *request)
+{
+	return status_of(window->window.prepare_counter(
+		pavo::FrameType(type), pavo::from_abi(*request)));
 }
 
 pavo_handler *pavo_handler_open(pavo_window *window)

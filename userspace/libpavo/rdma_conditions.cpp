@@ -18,8 +18,7 @@ namespace pavo {
 
 bool RdmaEngine::usable(Direction direction, const RdmaMove &move) const
 {
-	if (move.counter && (*move.counter >= counter_count ||
-			     counters_[*move.counter].arrivals))
+	if (move.counter && *move.counter >= counter_count)
 		return false;
 	if (!move.after)
 		return true;
@@ -151,8 +150,11 @@ bool RdmaEngine::look_at_held(Channel &channel, FrameState state,
 		break;
 	case FrameState::cancelled:
 	case FrameState::bad_rcxt:
-		if (counter.arrivals)
+		/* Only the adapter knew what had arrived. */
+		if (counter.arrivals) {
 			channel.refused = code(std::errc::operation_canceled);
+			break;
+		}
 		channel.parked = true;
 		channel.deadline = Clock::time_point::max();
 		counter.lost = true;

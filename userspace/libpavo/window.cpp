@@ -412,56 +412,47 @@ Window::prepare_held(uint32_t counter, uint64_t target,
 	return written;
 }
 
+Result<void> Window::prepare_counter(FrameType type,
+				     const CounterRequest &request) noexcept
+{
+	if (type != FrameType::counter_set &&
+	    type != FrameType::counter_clear &&
+	    type != FrameType::counter_query)
+		return Unexpected(EINVAL);
+	return write_local(type, to_abi(request));
+}
+
 Result<void> Window::set_counter(uint32_t counter, uint64_t value) noexcept
 {
-	return write_local(FrameType::counter_set,
-			   pavo_counter_request{.counter = counter,
-						.rcxt = 0,
-						.value = value,
-						.cookie = 0,
-						.flags = 0});
+	return prepare_counter(FrameType::counter_set,
+			       {.counter = counter, .value = value});
 }
 
 Result<void> Window::clear_counter(uint32_t counter, bool cancel) noexcept
 {
-	return write_local(
-		FrameType::counter_clear,
-		pavo_counter_request{
-			.counter = counter,
-			.rcxt = 0,
-			.value = 0,
-			.cookie = 0,
-			.flags = cancel ? uint32_t(PAVO_COUNTER_CANCEL) : 0});
+	return prepare_counter(FrameType::counter_clear,
+			       {.counter = counter,
+				.flags = cancel ? counter_flag::cancel : 0});
 }
 
 Result<void> Window::query_counter(uint32_t counter, uint32_t cookie) noexcept
 {
-	return write_local(FrameType::counter_query,
-			   pavo_counter_request{.counter = counter,
-						.rcxt = 0,
-						.value = 0,
-						.cookie = cookie,
-						.flags = 0});
+	return prepare_counter(FrameType::counter_query,
+			       {.counter = counter, .cookie = cookie});
 }
 
 Result<void> Window::bind_counter(uint32_t counter, uint32_t rcxt) noexcept
 {
-	return write_local(FrameType::counter_set,
-			   pavo_counter_request{.counter = counter,
-						.rcxt = rcxt,
-						.value = 0,
-						.cookie = 0,
-						.flags = PAVO_COUNTER_BIND});
+	return prepare_counter(FrameType::counter_set,
+			       {.counter = counter,
+				.rcxt = rcxt,
+				.flags = counter_flag::bind});
 }
 
 Result<void> Window::unbind_counter(uint32_t rcxt) noexcept
 {
-	return write_local(FrameType::counter_clear,
-			   pavo_counter_request{.counter = 0,
-						.rcxt = rcxt,
-						.value = 0,
-						.cookie = 0,
-						.flags = PAVO_COUNTER_BIND});
+	return prepare_counter(FrameType::counter_clear,
+			       {.rcxt = rcxt, .flags = counter_flag::bind});
 }
 
 /* -------------------------------------------------------------------- RDMA */

@@ -171,6 +171,25 @@ struct GroupDoneFrame {
 	PvoResult status = PvoResult::ok;
 };
 
+/** Flags of requests to counters. */
+namespace counter_flag {
+constexpr uint32_t bind = 0x1; /* set, clear: (un)bind @rcxt, nothing else */
+constexpr uint32_t cancel = 0x2; /* clear: cancel what is held for it */
+} // namespace counter_flag
+
+/** A frame of type counter_set, counter_clear or counter_query. What is not used is 0. */
+struct CounterRequest {
+	uint32_t counter = 0;
+	/** With counter_flag::bind: a context of this window. */
+	uint32_t rcxt = 0;
+	/** Of counter_set. */
+	uint64_t value = 0;
+	/** Of counter_query, for CounterFrame. */
+	uint32_t cookie = 0;
+	/** Sum of counter_flag. */
+	uint32_t flags = 0;
+};
+
 /** A counter: the answer to a query, or news that requests held for it were cancelled. */
 struct CounterFrame {
 	uint32_t counter = 0;

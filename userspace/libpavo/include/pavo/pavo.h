@@ -368,6 +368,11 @@ void pavo_rdma_on_read_request(struct pavo_rdma *rdma,
  * @from_fifo:  not 0: the source is a FIFO
  * @fill:       makes the data of a put @from_fifo, with @context; else unused
  * @context:    of @fill
+ * @counter:    1 + number of the counter that each piece adds 1 to when it is over; 0: none
+ * @after:      1 + number of the counter that the adapter waits for before it begins the operation,
+ *              without this process; 0: none
+ * @after_value: value that the counter must have; 0: that of all operations begun so far that count
+ *              in it
  */
 struct pavo_move {
 	uint64_t local_pvo;
@@ -379,14 +384,42 @@ struct pavo_move {
 	int from_fifo;
 	pavo_fill_call *fill;
 	void *context;
+	uint32_t counter;
+	uint32_t after;
+	uint64_t after_value;
 };
+
+/**
+ * pavo_rdma_take_counter - take a counter of the window.
+ *
+ * Return: its number; -ENOSPC: all 64 are taken.
+ */
+int pavo_rdma_take_counter(struct pavo_rdma *rdma);
+/**
+ * pavo_rdma_count_arrivals - let a counter count operations that peers end at these contexts.
+ * @counter: what waits for it has @after_value, then
+ * @rcxts:   @n of pavo_rdma_take_rcxts()
+ *
+ * After a recovery of this adapter operations that wait for it end with -ECANCELED. Return: 0;
+ * -EINVAL: @counter; -ENOBUFS: all frames wait to be sent; -EIO: the adapter is gone.
+ */
+int pavo_rdma_count_arrivals(struct pavo_rdma *rdma, uint32_t counter,
+			     const uint32_t *rcxts, size_t n);
+/**
+ * pavo_rdma_reset_counter - set a counter to 0, also one of which an operation has failed.
+ *
+ * Return: 0; -EBUSY: an operation that counts in it or waits for it is not over; else as
+ * pavo_rdma_count_arrivals().
+ */
+int pavo_rdma_reset_counter(struct pavo_rdma *rdma, uint32_t counter);
 
 /**
  * pavo_rdma_put - begin to move bytes from here to a peer.
  * @peer:    of pavo_rdma_add()
  * @done:    called once, if this returns 0: with 0 when all bytes can be seen at the target;
  *           -ETIMEDOUT: the peer did not answer to any attempt; -EFAULT: a PVO of the peer names
- *           no memory; -EOWNERDEAD: one of this process does not; -EMSGSIZE
+ *           no memory; -EOWNERDEAD: one of this process does not; -EMSGSIZE; -ECANCELED: an
+ *           operation that counts in @after failed
  * @context: of @done
  *
  * Return: 0; -EINVAL: @peer, or a FIFO without @fill, or with numbers above 2^63; -ENOMEM.

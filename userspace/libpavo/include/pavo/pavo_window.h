@@ -163,6 +163,56 @@ int pavo_window_prepare_piece(struct pavo_window *window, uint16_t node,
 /** pavo_window_max_piece - return the most bytes of a piece. */
 size_t pavo_window_max_piece(const struct pavo_window *window);
 
+/* ------------------------------------------------------------- conditional */
+
+/**
+ * struct pavo_held_request - a request that is held until a counter reaches its target
+ * @write:   as of pavo_window_prepare_rdma()
+ * @node:    likewise
+ * @to:      likewise
+ * @request: the operation
+ */
+struct pavo_held_request {
+	int write;
+	uint16_t node;
+	uint32_t to;
+	struct pavo_rdma_request request;
+};
+
+/**
+ * pavo_window_prepare_held - write requests that the adapter holds until @counter is at least
+ * @target, to be sent by pavo_window_start().
+ *
+ * pavo_window_sent() reports first the frame that holds them, then each of them, as PAVO_FRAME_HELD
+ * while it waits. Return: 0; -ENOBUFS: not all find a frame: none is written; -EINVAL: @n or
+ * @target is 0, or there is no such counter.
+ */
+int pavo_window_prepare_held(struct pavo_window *window, uint32_t counter,
+			     uint64_t target,
+			     const struct pavo_held_request *requests,
+			     size_t n);
+/** pavo_window_frames - return the number of frames written, modulo 2^32: that of the next one. */
+uint32_t pavo_window_frames(const struct pavo_window *window);
+/**
+ * pavo_window_released - query the outcome of frames that pavo_window_sent() reported as held.
+ * @frames: set to their numbers, up to @n
+ * @states: set to enum pavo_frame_state
+ *
+ * Return: how many are known, and set; each is reported once.
+ */
+size_t pavo_window_released(struct pavo_window *window, uint32_t *frames,
+			    uint32_t *states, size_t n);
+/**
+ * pavo_window_prepare_counter - write a frame that changes or queries a counter, to be sent by
+ * pavo_window_start().
+ * @type: PAVO_FRAME_COUNTER_SET, PAVO_FRAME_COUNTER_CLEAR or PAVO_FRAME_COUNTER_QUERY. An answer is a
+ *        frame PAVO_FRAME_COUNTER_VALUE with struct pavo_counter_value
+ *
+ * Return: 0; -ENOBUFS: all frames wait to be sent; -EINVAL: @type.
+ */
+int pavo_window_prepare_counter(struct pavo_window *window, uint8_t type,
+				const struct pavo_counter_request *request);
+
 #ifdef __cplusplus
 }
 #endif

@@ -215,7 +215,7 @@ public:
 	Result<uint32_t> take_counter() noexcept;
 	/**
 	 * Lets a counter count the operations that peers end at these contexts of this window, one for
-	 * each piece: those of Rdma::take_rcxts(). It counts no operations of this end, then. After a
+	 * each piece: those of Rdma::take_rcxts(). What waits for it says at which value, then. After a
 	 * recovery of this adapter it counts no more: operations that wait for it end with
 	 * operation_canceled. Fails with EINVAL: no counter that was taken; ENOBUFS: all frames wait
 	 * to be sent; EIO: the adapter is gone.

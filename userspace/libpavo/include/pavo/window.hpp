@@ -357,6 +357,9 @@ public:
 	 */
 	Result<void> bind_counter(uint32_t counter, uint32_t rcxt) noexcept;
 	Result<void> unbind_counter(uint32_t rcxt) noexcept;
+	/** Writes any of these frames. Fails with EINVAL: @type; else as they do. */
+	Result<void> prepare_counter(FrameType type,
+				     const CounterRequest &request) noexcept;
 
 	/**
 	 * Disables the window; does not wait for CPUs that use it. After the call no CPU begins to
