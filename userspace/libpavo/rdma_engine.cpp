@@ -110,6 +110,7 @@ std::error_code RdmaEngine::begin_third(size_t source, size_t target,
 
 	if (source >= peers_.size() || target >= peers_.size() ||
 	    move.source != RdmaEnd::memory || move.target != RdmaEnd::memory ||
+	    move.counter || move.after ||
 	    (source == target && peers_[source].channels < 2))
 		return code(std::errc::invalid_argument);
 	operation->direction = Direction::read;
