@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* condition.c - counters of a window, and requests that are held for them; see condition.h. Pure. */
+/* condition.c - counters of a window, and requests held for them; see condition.h. Pure. */
 #include <linux/kernel.h>
 #include <linux/string.h>
 #include "window/operation.h"
@@ -65,9 +65,9 @@ static void make_condition_ready(struct pavo_conditions *c, u32 index,
 static void note_cancelled(struct pavo_conditions *c,
 			   struct pavo_window_counter *counter)
 {
-	if (!counter->untold)
-		c->untold++;
-	counter->untold = true;
+	if (!counter->unreported)
+		c->unreported++;
+	counter->unreported = true;
 }
 
 static struct pavo_window_counter *get_counter(struct pavo_conditions *c, u32 n)
@@ -444,13 +444,13 @@ bool pavo_conditions_next(struct pavo_conditions *c, struct pavo_held *held,
 	return true;
 }
 
-bool pavo_conditions_untold(const struct pavo_conditions *c,
-			    struct pavo_counter_value *value)
+bool pavo_conditions_unreported(const struct pavo_conditions *c,
+				struct pavo_counter_value *value)
 {
 	u32 n;
 
-	for (n = 0; c->untold && n < PAVO_WINDOW_COUNTERS; n++) {
-		if (!c->counters[n].untold)
+	for (n = 0; c->unreported && n < PAVO_WINDOW_COUNTERS; n++) {
+		if (!c->counters[n].unreported)
 			continue;
 		*value = pavo_conditions_value(c, n);
 		value->cancelled = 1;
@@ -459,11 +459,11 @@ bool pavo_conditions_untold(const struct pavo_conditions *c,
 	return false;
 }
 
-void pavo_conditions_told(struct pavo_conditions *c, u32 n)
+void pavo_conditions_reported(struct pavo_conditions *c, u32 n)
 {
 	struct pavo_window_counter *counter = get_counter(c, n);
 
-	if (counter->untold)
-		c->untold--;
-	counter->untold = false;
+	if (counter->unreported)
+		c->unreported--;
+	counter->unreported = false;
 }

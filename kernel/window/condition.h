@@ -4,11 +4,11 @@
  * (sources.md#windows-conditional). Pure: held.c calls these functions with the window locked, and
  * so do the unit tests.
  *
- * A held request is a copy of its frame's first line. The copy is kept at the index of the frame's
- * slot, since the frame occupies that until it is marked; so a window holds no more requests than
- * its FIFO has slots. Requests that one frame CONDITIONAL holds are a condition. It waits in a list,
- * in the order of frames, until its counter comes to the target or fails. Then it moves to the
- * list of those that are ready, from which a worker takes request after request.
+ * A held request is a copy of its frame's first line. The copy is kept at the index of the
+ * frame's slot, since the frame occupies that until it is marked; so a window holds no more
+ * requests than its FIFO has slots. Requests that one frame CONDITIONAL holds are a condition. It
+ * waits in a list, in the order of frames, until its counter comes to the target or fails. Then it
+ * moves to the list of those that are ready, from which a worker takes request after request.
  */
 #ifndef PAVO_WINDOW_CONDITION_H
 #define PAVO_WINDOW_CONDITION_H
@@ -66,14 +66,14 @@ struct pavo_condition_list {
  * @least:   least target of the conditions that wait for it
  * @waiting: number of these
  * @failed:  a component failed
- * @untold:  held requests were cancelled, and the process was not notified yet
+ * @unreported:  held requests were cancelled, and the process was not notified yet
  */
 struct pavo_window_counter {
 	u64 value;
 	u64 least;
 	u32 waiting;
 	bool failed;
-	bool untold;
+	bool unreported;
 };
 
 /**
@@ -86,7 +86,7 @@ struct pavo_window_counter {
  * @gathering: condition whose requests still follow; PAVO_CONDITION_NONE: none, or they are refused
  * @left:     frames that still follow
  * @refusal:  mark for these, if they are refused
- * @untold:   number of counters that are untold
+ * @unreported:   number of counters that are unreported
  * @mask:     frames of the send FIFO less 1
  * @held:     by slot of the send FIFO
  */
@@ -99,7 +99,7 @@ struct pavo_conditions {
 	u32 gathering;
 	u32 left;
 	u8 refusal;
-	u32 untold;
+	u32 unreported;
 	u32 mask;
 	struct pavo_held held[];
 };
@@ -204,16 +204,16 @@ bool pavo_conditions_next(struct pavo_conditions *c, struct pavo_held *held,
 			  u32 *mark);
 
 /**
- * pavo_conditions_untold - the next counter whose process is to be notified that requests were
+ * pavo_conditions_unreported - the next counter whose process is to be notified that requests were
  * cancelled.
  * @c:     conditions
  * @value: set to the frame's payload
  *
  * Return: false: there is none.
  */
-bool pavo_conditions_untold(const struct pavo_conditions *c,
-			    struct pavo_counter_value *value);
-/** pavo_conditions_told - the process was notified of counter @n. */
-void pavo_conditions_told(struct pavo_conditions *c, u32 n);
+bool pavo_conditions_unreported(const struct pavo_conditions *c,
+				struct pavo_counter_value *value);
+/** pavo_conditions_reported - the process was notified of counter @n. */
+void pavo_conditions_reported(struct pavo_conditions *c, u32 n);
 
 #endif /* PAVO_WINDOW_CONDITION_H */

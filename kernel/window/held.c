@@ -4,8 +4,8 @@
  * (sources.md#windows-conditional). condition.h decides; this carries out.
  *
  * send.c's worker takes frames CONDITIONAL and COUNTER_*, and the frames that are held. actions.c
- * counts the ends of operations, under the rCxt's lock, in which the window's nests. A condition that
- * becomes ready there is left to a worker, since its requests take the locks of other rCxts.
+ * counts the ends of operations, under the rCxt's lock, in which the window's nests. A condition
+ * that becomes ready there is left to a worker, since its requests take the locks of other rCxts.
  */
 #include <linux/slab.h>
 #include "window/rdma.h"
@@ -30,16 +30,17 @@ void pavo_held_destroy(struct pavo_fifo_window *window)
 /* ------------------------------------------------------------- for a worker */
 
 /* Has a worker anything to do? It has not if the process has no slot for its frame. Locked. */
-static bool has_work(const struct pavo_fifo_window *window)
+static bool has_held_work(const struct pavo_fifo_window *window)
 {
 	const struct pavo_conditions *c = window->conditions;
 
-	return pavo_conditions_ready(c) || (c->untold && window->recv.avail);
+	return pavo_conditions_ready(c) ||
+	       (c->unreported && window->recv.avail);
 }
 
 bool pavo_held_activate(struct pavo_fifo_window *window)
 {
-	if (window->closed || !has_work(window))
+	if (window->closed || !has_held_work(window))
 		return false;
 	set_bit(window->id, window->dev->windows->active);
 	return true;
@@ -234,8 +235,8 @@ static void finish_held(struct pavo_fifo_window *window,
 		pavo_count(window->dev, window_held_cancelled);
 }
 
-/* Notify the process of what was cancelled. What finds no slot is kept. */
-static void tell_cancelled(struct pavo_fifo_window *window)
+/* Notify the process of cancelled requests, as far as it has slots; the rest later. */
+static void report_cancelled(struct pavo_fifo_window *window)
 {
 	struct pavo_counter_value value;
 	u32 n;
@@ -244,9 +245,10 @@ static void tell_cancelled(struct pavo_fifo_window *window)
 	for (n = 0; n < PAVO_WINDOW_COUNTERS; n++) {
 		spin_lock(&window->lock);
 		any = window->recv.avail && !window->closed &&
-		      pavo_conditions_untold(window->conditions, &value);
+		      pavo_conditions_unreported(window->conditions, &value);
 		if (any)
-			pavo_conditions_told(window->conditions, value.counter);
+			pavo_conditions_reported(window->conditions,
+						 value.counter);
 		spin_unlock(&window->lock);
 		if (!any || put_value(window, &value))
 			return;
@@ -260,8 +262,8 @@ void pavo_held_send(struct pavo_fifo_window *window, u32 budget)
 
 	for (; budget && take_ready_frame(window, &held, &mark); budget--)
 		finish_held(window, &held, mark);
-	if (READ_ONCE(window->conditions->untold))
-		tell_cancelled(window);
+	if (READ_ONCE(window->conditions->unreported))
+		report_cancelled(window);
 }
 
 void pavo_held_end(struct pavo_fifo_window *window)

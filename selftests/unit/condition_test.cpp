@@ -186,16 +186,16 @@ TEST(Condition, AFailureCancelsWhatIsHeldAndWhatComesAfter)
 	w.hold(5, 1);
 	pavo_conditions_fail(w.c, 4);
 	EXPECT_EQ(w.ready(), (All{{1, PAVO_FRAME_CANCELLED}}));
-	ASSERT_TRUE(pavo_conditions_untold(w.c, &told));
+	ASSERT_TRUE(pavo_conditions_unreported(w.c, &told));
 	EXPECT_EQ(told.counter, 4u);
 	EXPECT_TRUE(told.cancelled && told.failed);
-	pavo_conditions_told(w.c, 4);
-	EXPECT_FALSE(pavo_conditions_untold(w.c, &told));
+	pavo_conditions_reported(w.c, 4);
+	EXPECT_FALSE(pavo_conditions_unreported(w.c, &told));
 	/* Also when the counter is at the target. */
 	pavo_conditions_count(w.c, 4);
 	w.hold(4, 1);
 	EXPECT_EQ(w.ready(), (All{{5, PAVO_FRAME_CANCELLED}}));
-	EXPECT_TRUE(pavo_conditions_untold(w.c, &told));
+	EXPECT_TRUE(pavo_conditions_unreported(w.c, &told));
 	pavo_conditions_set(w.c, 4, 1);
 	w.hold(4, 1);
 	EXPECT_EQ(w.ready(), (All{{7, 0}}));
@@ -337,7 +337,7 @@ TEST(Condition, OfWhichAFrameIsInvalidHoldsNothing)
 	}
 }
 
-/* What follows the inner one is not carried out at once, either. */
+/* Requests behind the inner one are not carried out at once, either. */
 TEST(Condition, ANestedOneRefusesItsOwnRequests)
 {
 	Conditions w;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "adapter.h"
+#include "raw.h"
 #include "shared_window.hpp"
 
 using namespace windows;
@@ -267,6 +268,30 @@ TEST(Condition, AnAttemptAtACompleteOperationDoesNotCountAgain)
 	must(w.b.query_counter(counter, 5));
 	must(w.b.start());
 	EXPECT_EQ(w.news(w.b).value, 1u);
+}
+
+/* Packets that report the end are repeated on the wire, also as of another attempt. */
+TEST(Condition, AnEndThatIsRepeatedOnTheWireCountsOnce)
+{
+	Conditions w;
+	Wire in("va"), out("vb");
+	Moved dropped(w.device_a, "rx_drop_tid");
+
+	w.hold(2, {1});
+	w.prepare(w.write(0, true));
+	EXPECT_EQ(w.sent(3), (States{ok, held, ok}));
+	EXPECT_EQ(w.over(w.a, 1), std::vector{0u});
+	auto ends = in.recorded(0xc3);
+	ASSERT_EQ(ends.size(), 1u);
+	for (uint16_t n = 0; n < 3; n++) {
+		set_field(ends[0], AT_TID, 8, 1 + n);
+		set_field(ends[0], AT_ATTEMPTS, 2, n);
+		finish_checksums(ends[0]);
+		out.send(ends[0]);
+	}
+	ASSERT_TRUE(eventually([&] { return dropped.by() == 3; }));
+	EXPECT_EQ(w.query().value, 1u);
+	EXPECT_EQ(w.query().waiting, 1u);
 }
 
 TEST(Condition, ReadsCount)

@@ -38,7 +38,7 @@ int64_t element(uint32_t round, uint32_t node, uint32_t i)
 	return int64_t(i) * 7919 + node * 104'729 + round * 31;
 }
 
-/* What a process tells the others: where its memory is, and a context for each step to it. */
+/* Each process gives this to the others: its memory, and a context for each step to it. */
 struct Card {
 	pavo::WindowAddress address;
 	pavo::Pvo memory;

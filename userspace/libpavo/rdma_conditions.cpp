@@ -8,7 +8,7 @@
  *
  * The adapter's counter fails by events that fail no operation: a recovery, or a cancel by which the
  * engine requests a component again. It cancels held pieces then, which wait in the engine (they
- * are parked): this process knows which components are over.
+ * are deferred): this process knows which components are over.
  */
 #include "rdma_engine.hpp"
 
@@ -100,7 +100,7 @@ bool RdmaEngine::request_held(Channel &channel, const RequestFrame &request)
 
 	channel.framed = false;
 	if (counter.failed || counter.lost) {
-		channel.parked = true;
+		channel.deferred = true;
 		channel.deadline = Clock::time_point::max();
 		return true;
 	}
@@ -130,13 +130,13 @@ bool RdmaEngine::look_at_held(Channel &channel, FrameState state,
 		channel.refused = code(std::errc::operation_canceled);
 		return true;
 	}
-	if (channel.parked && counter.completed >= operation.awaited) {
-		channel.held = channel.parked = false;
+	if (channel.deferred && counter.completed >= operation.awaited) {
+		channel.held = channel.deferred = false;
 		send_request(channel, now);
 		return true;
 	}
 	/* No frame was free, or the network stack did not take it. */
-	if (!channel.framed && !channel.parked && channel.deadline <= now)
+	if (!channel.framed && !channel.deferred && channel.deadline <= now)
 		send_request(channel, now);
 	if (!channel.framed || state == FrameState::empty ||
 	    state == FrameState::held)
@@ -155,7 +155,7 @@ bool RdmaEngine::look_at_held(Channel &channel, FrameState state,
 			channel.refused = code(std::errc::operation_canceled);
 			break;
 		}
-		channel.parked = true;
+		channel.deferred = true;
 		channel.deadline = Clock::time_point::max();
 		counter.lost = true;
 		restore(number);

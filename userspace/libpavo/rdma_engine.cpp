@@ -416,7 +416,7 @@ void RdmaEngine::retry(Channel &channel, Clock::time_point now)
 	bool give_up = channel.attempts + 1u >= options_.attempts;
 	bool idle = channel.feeds ? !feeder_.busy(channel.local) : channel.sent;
 
-	if (channel.parked)
+	if (channel.deferred)
 		return;
 	/*
 	 * A write may still be sending its last attempt; a read keeps data that has arrived. A cancel
@@ -539,7 +539,7 @@ void RdmaEngine::piece_over(size_t number, std::error_code error,
 		count(*operation->move.counter, bool(error));
 	channel.operation = nullptr;
 	channel.refused = {};
-	channel.held = channel.parked = false;
+	channel.held = channel.deferred = false;
 	peers_[peer].idle.push_back(number);
 	give_back_lent(channel);
 	operation->under_way--;

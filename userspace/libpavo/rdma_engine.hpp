@@ -205,9 +205,9 @@ private:
 		bool framed = false;
 		/** The adapter has sent all of the latest request. */
 		bool sent = false;
-		/** It waits for its condition: in the adapter, or if it is parked in the engine. */
+		/** It waits for its condition: in the adapter, or if it is deferred in the engine. */
 		bool held = false;
-		bool parked = false;
+		bool deferred = false;
 		/** Error that ends the piece, if set. */
 		std::error_code refused;
 		Clock::time_point requested_at;

@@ -242,7 +242,7 @@ void Window::pass_held() noexcept
 }
 
 /* True if @n frames can be written. */
-bool Window::has_room(size_t n) const noexcept
+bool Window::has_space(size_t n) const noexcept
 {
 	uint32_t at = written_;
 
@@ -400,7 +400,7 @@ Window::prepare_held(uint32_t counter, uint64_t target,
 
 	if (requests.empty() || counter >= counter_count || !target)
 		return Unexpected(EINVAL);
-	if (!has_room(requests.size() + 1))
+	if (!has_space(requests.size() + 1))
 		return Unexpected(ENOBUFS);
 	auto written = write_local(FrameType::conditional, body);
 

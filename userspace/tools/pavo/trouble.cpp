@@ -48,6 +48,7 @@ constexpr std::string_view NORMAL[] = {
 	"window_events",
 	"window_no_worker",
 	"window_manager",
+	"window_held",
 	"odp_faults",
 	"odp_invalidations",
 	"rkm_walks",

@@ -177,7 +177,7 @@ constexpr uint32_t bind = 0x1; /* set, clear: (un)bind @rcxt, nothing else */
 constexpr uint32_t cancel = 0x2; /* clear: cancel what is held for it */
 } // namespace counter_flag
 
-/** A frame of type counter_set, counter_clear or counter_query. What is not used is 0. */
+/** A frame of type counter_set, counter_clear or counter_query. Other fields are 0. */
 struct CounterRequest {
 	uint32_t counter = 0;
 	/** With counter_flag::bind: a context of this window. */

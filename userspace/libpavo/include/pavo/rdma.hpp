@@ -69,7 +69,7 @@ using RdmaFill = std::function<void(uint64_t at, std::span<std::byte> to)>;
 /** Kind of an end of an operation. */
 enum class RdmaEnd { memory, fifo };
 
-/** What an operation waits for, without this process: Rdma::take_counter(). */
+/** A value of a counter (Rdma::take_counter()) that an operation waits for. */
 struct RdmaCondition {
 	uint32_t counter;
 	/**
@@ -216,7 +216,7 @@ public:
 	Result<uint32_t> take_counter() noexcept;
 	/**
 	 * Lets a counter count the operations that peers end at these contexts of this window, one for
-	 * each piece: those of Rdma::take_rcxts(). What waits for it says at which value, then. After a
+	 * each piece: those of Rdma::take_rcxts(). Operations that wait for it name a value. After a
 	 * recovery of this adapter it counts no more: operations that wait for it end with
 	 * operation_canceled. Fails with EINVAL: no counter that was taken; ENOBUFS: all frames wait
 	 * to be sent; EIO: the adapter is gone.

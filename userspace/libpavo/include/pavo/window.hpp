@@ -389,7 +389,7 @@ private:
 	template <class Body>
 	Result<void> write_local(FrameType type, const Body &body) noexcept;
 	void pass_held() noexcept;
-	bool has_room(size_t n) const noexcept;
+	bool has_space(size_t n) const noexcept;
 	void note_outcomes() noexcept;
 	/* Gives slots back in its destructor, since the callback may throw. */
 	class Slots {
