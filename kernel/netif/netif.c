@@ -135,6 +135,8 @@ static int init_netif(struct net_device *dev)
 	dev->tstats = netdev_alloc_pcpu_stats(struct pcpu_sw_netstats);
 	if (!dev->tstats)
 		return -ENOMEM;
+	/* The interface below sends while the queue of this one is locked. */
+	netdev_lockdep_set_classes(dev);
 	err = open_window(netif);
 	if (err) {
 		free_percpu(dev->tstats);
@@ -249,7 +251,6 @@ static void setup_netif(struct net_device *dev)
 	dev->priv_flags &= ~IFF_TX_SKB_SHARING;
 	netif_napi_add(dev, &netif->napi, pavo_netif_poll);
 	dev->rtnl_link_ops = &link_ops;
-	netdev_lockdep_set_classes(dev);
 }
 
 /* --------------------------------------------------------------- creation */

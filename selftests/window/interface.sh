@@ -113,6 +113,19 @@ follows_the_port()
 	rdma link delete rdma1 && ip link delete mv0
 }
 
+# is_in_its_namespace: an interface is where its adapter's interface is, and ends there.
+is_in_its_namespace()
+{
+	ip netns add n1 && ip link add vx type veth peer name vy netns n1 &&
+		ip link set vx up && ip -n n1 addr add 192.168.79.1/24 dev vy &&
+		ip -n n1 link set vy up && ip netns exec n1 rdma link add rdma2 type pavo netdev vy &&
+		until_true 20 active rdma2 && until_true 20 has_gid rdma2 || return 1
+	"$pavo" interface add rdma2 --name pv2 --job 79 --key 1 --node 1 || return 1
+	[ ! -e /sys/class/net/pv2 ] && ip -n n1 link set pv2 up || return 1
+	"$pavo" interface show rdma2 | grep -q '^pv2: ' || return 1
+	ip netns delete n1 && until_true 20 test ! -e /sys/class/infiniband/rdma2
+}
+
 # has_gid ADAPTER: it has its IPv4 address.
 has_gid()
 {
@@ -181,7 +194,7 @@ except OSError:
 	done
 	[ ! -e /sys/class/net/pv0 ]
 }
-export -f has_carrier follows_the_port has_gid ends_with_the_adapter active
+export -f is_in_its_namespace has_carrier follows_the_port has_gid ends_with_the_adapter active
 export -f make_interface counter used refused refused_on_itself looks_right down_and_up recover \
 	fragments_are_valid unload
 export pavo NODE NODES clients
@@ -213,6 +226,7 @@ on_all "packets went by frames, fragments and RDMA" "used tx_rdma rx_rdma tx_spl
 on_all "down and up" down_and_up
 traffic "a TCP stream after that" 2 tcp 10.77.0.2
 on_all "the link follows the adapter's port" follows_the_port
+on_all "an interface is in its adapter's namespace" is_in_its_namespace
 on_all "a recovery" recover
 traffic "datagrams after a recovery" 1 udp 10.77.0.1
 traffic "a TCP stream after a recovery" 1 tcp 10.77.0.1
