@@ -8,6 +8,9 @@
 
 #include <linux/types.h>
 
+/* Bit of the destination of a packet of PAVO_KIND_WINDOW that is for many: @receive_group. */
+#define PAVO_GROUP_DESTINATION 0x800000u
+
 struct pavo_dev;
 struct pavo_rx;
 struct seq_file;
@@ -37,7 +40,7 @@ struct pavo_debugfs_file {
  *           may come after that, and never meanwhile
  * @receive: receive a packet of kind PAVO_KIND_WINDOW; consumes its skb. Softirq, RCU read side.
  *           One part has it
- * @receive_group: receive such a packet whose destination is a group (PAVO_WINDOW_GROUP); does not
+ * @receive_group: receive such a packet with PAVO_GROUP_DESTINATION in its destination; does not
  *           consume its skb. Return: number of copies made. Softirq or work, BH disabled, RCU
  * @files:   in debugfs
  */
