@@ -7,10 +7,10 @@
  */
 #include <linux/if_vlan.h>
 #include <linux/udp.h>
-#include <rdma/pavo-abi.h>
 #include "budget.h"
 #include "demux.h"
 #include "net/net.h"
+#include "part.h"
 #include "pavo_trace.h"
 #include "qp/mcast.h"
 #include "qp/qp.h"
@@ -240,7 +240,7 @@ void pavo_demux_set_receiver(void (*receive)(struct pavo_rx *rx),
 /* Deliver a packet to a window, or to those of a group. */
 static void deliver_window_packet(struct pavo_rx *rx)
 {
-	if (likely(!(rx->pkt.dqpn & PAVO_WINDOW_GROUP))) {
+	if (likely(!(rx->pkt.dqpn & PAVO_GROUP_DESTINATION))) {
 		window_receiver(rx);
 	} else if (pavo_rx_to_many(rx) && !pavo_rx_multicast(rx)) {
 		/* A deferred packet has no input route any more: check it now. */

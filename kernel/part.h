@@ -8,6 +8,9 @@
 
 #include <linux/types.h>
 
+/* Bit of the destination of a packet of PAVO_KIND_WINDOW that is for many: @receive_group. */
+#define PAVO_GROUP_DESTINATION 0x800000u
+
 struct net_device;
 struct pavo_dev;
 struct pavo_rx;
@@ -39,7 +42,7 @@ struct pavo_debugfs_file {
  * @receive: receive a packet of kind PAVO_KIND_WINDOW; consumes its skb. Softirq, RCU read side.
  *           One part has it
  * @refuse:  the reason why an interface cannot carry an adapter; NULL: none. RTNL or not
- * @receive_group: receive such a packet whose destination is a group (PAVO_WINDOW_GROUP); does not
+ * @receive_group: receive such a packet with PAVO_GROUP_DESTINATION in its destination; does not
  *           consume its skb. Return: number of copies made. Softirq or work, BH disabled, RCU
  * @files:   in debugfs
  */

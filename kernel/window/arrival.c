@@ -220,14 +220,14 @@ static void take_fragment(struct pavo_operation *op, struct pavo_transition *tr)
 }
 
 /* The source of a group's data learns of its end from this end's process. */
-static void notify_target_again(const struct pavo_operation *op,
-				struct pavo_transition *tr)
+static void renotify_target(const struct pavo_operation *op,
+			    struct pavo_transition *tr)
 {
 	if (!(op->flags & PAVO_RDMA_NOTIFY_TARGET))
 		return;
 	tr->target = true;
 	tr->status = PAVO_PVO_OK;
-	pavo_transition_act(tr, PAVO_ACTION_PUT_DONE, PAVO_WAIT_AGAIN_DONE);
+	pavo_transition_act(tr, PAVO_ACTION_PUT_DONE, PAVO_WAIT_RENOTIFIED);
 }
 
 /* Answer an attempt at an operation that is complete, once for each attempt. */
@@ -247,7 +247,7 @@ static void answer_repeat(struct pavo_operation *op, struct pavo_transition *tr)
 	pavo_transition_count(tr, PAVO_CNT_rdma_repeats);
 	set_ends(op, &ends);
 	if (op->group)
-		notify_target_again(op, tr);
+		renotify_target(op, tr);
 	else
 		notify_source(op, tr, tr->pkt->rdma.tid);
 }

@@ -354,7 +354,7 @@ void pavo_transition_continue(struct pavo_operation *op,
 	case PAVO_WAIT_END_DONE:
 		pavo_arrival_end_done(op, tr, outcome);
 		break;
-	case PAVO_WAIT_AGAIN_DONE:
+	case PAVO_WAIT_RENOTIFIED:
 		/* If the FIFO is full, the next attempt notifies the process. */
 		break;
 	}

@@ -129,7 +129,7 @@ enum pavo_action {
 	PAVO_ACTION_PLACE, /* payload to memory; outcome: enum pavo_pvo_result */
 	PAVO_ACTION_PUT_PIECE, /* a frame with the payload: pavo_operation_piece_frame() */
 	PAVO_ACTION_PUT_READ, /* a frame RDMA_READ: pavo_operation_read_frame() */
-	/* a frame RDMA_DONE: pavo_operation_done_frame(); of a binding, RDMA_BROADCAST: group.h */
+	/* a frame RDMA_DONE: pavo_operation_done_frame(); of a binding, RDMA_BROADCAST: binding.h */
 	PAVO_ACTION_PUT_DONE,
 	PAVO_ACTION_FIND_ROUTE, /* is there a route to @peer? */
 	PAVO_ACTION_CHECK_MAPPED, /* are the bytes at @pvo memory of this end's job? */
@@ -154,7 +154,7 @@ enum pavo_operation_wait {
 	PAVO_WAIT_ROUTE, /* FIND_ROUTE for a peer's read */
 	PAVO_WAIT_READ_QUEUED, /* QUEUE of a peer's read */
 	PAVO_WAIT_END_DONE, /* PUT_DONE of an end that the peer reported */
-	PAVO_WAIT_AGAIN_DONE, /* PUT_DONE of a group's operation that was complete before */
+	PAVO_WAIT_RENOTIFIED, /* PUT_DONE of a group's operation that was complete before */
 };
 
 /**

@@ -108,7 +108,7 @@ static struct pavo_fifo_window *find_window(const struct pavo_rx *rx)
 	} else if (rx->pkt.window_key != window->key) {
 		pavo_count(dev, rx_drop_window_key);
 	} else if (pavo_rx_to_many(rx)) {
-		/* A group has a number of its own: see group.c. */
+		/* A group has a number of its own: see window_group.c. */
 		pavo_count(dev, rx_drop_address);
 	} else {
 		return window;

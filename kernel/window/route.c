@@ -173,8 +173,8 @@ static bool are_args_of_group(const struct pavo_window_node_args *args)
 }
 
 /*
- * May @window send to the address? To many only if its process asked for that when it opened it, and
- * to a group, whose members have joined: a broadcast would disturb all machines of the subnet.
+ * May @window send to the address? To a group only if its process opened it for that. A broadcast
+ * would disturb all machines of the subnet; members of a group have joined it.
  */
 static bool may_send_to(const struct pavo_fifo_window *window,
 			const struct pavo_window_node_args *args)

@@ -17,8 +17,8 @@
 #include "rings/mmap.h"
 #include "rings/worker.h"
 #include "window/condition.h"
-#include "window/group.h"
 #include "window/kernel_window.h"
+#include "window/window_group.h"
 #include "window/rcxt.h"
 #include "window/window.h"
 
@@ -118,7 +118,7 @@ struct pavo_events {
  * @fatal_rcxt: rCxt of that request
  * @rcxts:     rCxts with something to send, served round-robin; under @lock
  * @nrcxts:    their number
- * @groups:    memberships in groups (group.c); under RTNL
+ * @groups:    memberships in groups (window_group.c); under RTNL
  * @ngroups:   their number
  * @owned:     all rCxts that it has taken; under the pool's mutex
  * @nowned:    their number

@@ -323,7 +323,7 @@ TEST(BroadcastEngine, SendsEachPacketOnce)
 		world.run();
 		ASSERT_EQ(world.results.size(), 1u);
 		EXPECT_FALSE(world.results[0]);
-		/* Whatever the number of members: 4 pieces of 10, and 4 of 321. */
+		/* For any number of members: 4 pieces of 10, and 4 of 321. */
 		EXPECT_EQ(world.source.to_group, 44u);
 		EXPECT_EQ(world.source.to_one, 0u);
 		for (auto &member : world.members) {

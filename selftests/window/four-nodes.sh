@@ -10,7 +10,7 @@ here=$(dirname "$(readlink -f "$0")")
 . "$here/../verbs/lib.sh"
 # shellcheck source=selftests/window/nodes-lib.sh
 . "$here/nodes-lib.sh"
-programs=$1
+programs=$1 copy=$2/pavo-copy
 
 # all_of_them WHERE NODE
 # shellcheck disable=SC2317  # called by on_both_wires
@@ -19,6 +19,11 @@ all_of_them()
 	between "$programs/pavo-nodes" "RDMA to a group$1" "$2" "broadcast rdma0"
 	[ -n "$1" ] || between "$programs/pavo-nodes" "what one node of a group missed" "$2" \
 		"broadcast-missed rdma0"
+	# Some chunks, the last one not whole: each slot is used several times.
+	seq 1 200000 >"$PAVO_OUT/many"
+	pair_step "pavo-copy of a file to three machines$1" "$2" "listening 7475" \
+		"$copy send $PAVO_OUT/many --to-many 3 --slots 4 --chunk 64" \
+		"$here/copy-of-many $copy rdma0 192.168.77.$2 $PAVO_OUT/many"
 }
 
 load_driver pavo || exit 1

@@ -189,12 +189,13 @@ struct BroadcastTarget::State {
 		bool repeated = std::exchange(latest, done.tid) == done.tid;
 		bool last = done.rcxt + 1 == group.contexts;
 
-		/* The source that misses it makes another attempt. */
-		(void)rdma.send_kind(message_kind::broadcast, message.from,
-				     ack.encode());
+		/* First: the source may write to the same memory when it has the message. */
 		if (last && !repeated && done.status == PvoResult::ok &&
 		    arrival)
 			arrival({message.from, done.tag});
+		/* A source that misses it makes another attempt. */
+		(void)rdma.send_kind(message_kind::broadcast, message.from,
+				     ack.encode());
 	}
 
 	Rdma &rdma;

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <utility>
+#include <vector>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -46,7 +47,7 @@ File File::open(const std::string &path)
 File File::create(const std::string &path)
 {
 	std::string part = path + ".part";
-	int fd = ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+	int fd = ::open(part.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC,
 			0666);
 
 	if (fd < 0)
@@ -91,6 +92,41 @@ void File::write(std::span<const std::byte> from)
 		if (n < 0)
 			fail_errno(part_);
 		from = from.subspan(static_cast<size_t>(n));
+	}
+}
+
+void File::write_at(std::span<const std::byte> from, uint64_t at)
+{
+	while (!from.empty()) {
+		ssize_t n = ::pwrite(fd_, from.data(), from.size(),
+				     static_cast<off_t>(at));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			fail_errno(part_);
+		from = from.subspan(static_cast<size_t>(n));
+		at += static_cast<uint64_t>(n);
+	}
+}
+
+Digest File::digest() const
+{
+	std::vector<std::byte> buffer(1 << 16);
+	Sha256 sum;
+	off_t at = 0;
+
+	for (;;) {
+		ssize_t n = ::pread(fd_, buffer.data(), buffer.size(), at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			fail_errno(part_);
+		if (!n)
+			return sum.finish();
+		sum.add(std::span(buffer).first(static_cast<size_t>(n)));
+		at += n;
 	}
 }
 

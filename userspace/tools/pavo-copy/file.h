@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * file.h - the file at either end: whole reads and writes, a new file that
- * takes its name only when complete. Used by sender.cpp and receiver.cpp.
+ * takes its name only when complete. Used by sender.cpp, receiver.cpp and
+ * to_many.cpp.
  */
 #pragma once
 
@@ -9,6 +10,8 @@
 #include <cstdint>
 #include <span>
 #include <string>
+
+#include "sha256.h"
 
 namespace copy {
 
@@ -25,6 +28,10 @@ public:
 	uint64_t size() const;
 	void read(std::span<std::byte> into);
 	void write(std::span<const std::byte> from);
+	/* The same at any place. */
+	void write_at(std::span<const std::byte> from, uint64_t at);
+	/* SHA-256 of all that was written. */
+	Digest digest() const;
 	void finish();
 
 private:

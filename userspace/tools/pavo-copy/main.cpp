@@ -22,6 +22,8 @@ constexpr const char *USAGE =
 
 usage: pavo-copy receive FILE [options]          wait for one file
        pavo-copy send FILE HOST [options]        send it to HOST
+       pavo-copy receive FILE --from HOST [options]   be one of many
+       pavo-copy send FILE --to-many N [options]      send it to N at once
 
   -p, --port PORT     port to listen at or connect to (7475)
   -b, --bind ADDRESS  receive: listen at this address only
@@ -29,6 +31,10 @@ usage: pavo-copy receive FILE [options]          wait for one file
   -s, --slots N       outstanding RDMA writes (16)
   -t, --timeout S     fail after this many seconds without progress (30);
                       receive waits for a sender without limit unless set
+  -m, --to-many N     send: wait for N receivers, and send each packet once
+  -f, --from HOST     receive: where the sender to many is
+  -a, --adapter NAME  to many: the adapter (rdma0), which is pavo's
+  -g, --group ADDRESS to many: multicast address (239.192.74.75)
   -q, --quiet         no progress
   -h, --help          this text
 
@@ -64,6 +70,10 @@ copy::Options parse(int argc, char **argv, std::string &what)
 		{"chunk", required_argument, nullptr, 'c'},
 		{"slots", required_argument, nullptr, 's'},
 		{"timeout", required_argument, nullptr, 't'},
+		{"to-many", required_argument, nullptr, 'm'},
+		{"from", required_argument, nullptr, 'f'},
+		{"adapter", required_argument, nullptr, 'a'},
+		{"group", required_argument, nullptr, 'g'},
 		{"quiet", no_argument, nullptr, 'q'},
 		{"help", no_argument, nullptr, 'h'},
 		{},
@@ -73,8 +83,8 @@ copy::Options parse(int argc, char **argv, std::string &what)
 
 	options.where.port = "7475";
 	options.wait_forever = true;
-	while ((c = getopt_long(argc, argv, "p:b:c:s:t:qh", LONG, nullptr)) !=
-	       -1) {
+	while ((c = getopt_long(argc, argv, "p:b:c:s:t:m:f:a:g:qh", LONG,
+				nullptr)) != -1) {
 		switch (c) {
 		case 'p':
 			options.where.port = optarg;
@@ -96,6 +106,18 @@ copy::Options parse(int argc, char **argv, std::string &what)
 				1000 * number(optarg, 86400, "--timeout"));
 			options.wait_forever = false;
 			break;
+		case 'm':
+			options.to_many = number(optarg, 1000, "--to-many");
+			break;
+		case 'f':
+			options.from = optarg;
+			break;
+		case 'a':
+			options.adapter = optarg;
+			break;
+		case 'g':
+			options.group = optarg;
+			break;
 		case 'q':
 			options.quiet = true;
 			break;
@@ -110,7 +132,10 @@ copy::Options parse(int argc, char **argv, std::string &what)
 		wrong_use("a command and a file are required");
 	what = argv[optind];
 	options.file = argv[optind + 1];
-	if (what == "send") {
+	if (what == "send" && options.to_many) {
+		if (argc - optind != 2)
+			wrong_use("--to-many needs a file, and no host");
+	} else if (what == "send") {
 		if (argc - optind != 3)
 			wrong_use("send needs a file and a host");
 		options.where.host = argv[optind + 2];
@@ -128,7 +153,11 @@ int main(int argc, char **argv)
 	copy::Options options = parse(argc, argv, what);
 
 	try {
-		if (what == "send")
+		if (options.to_many && what == "send")
+			copy::send_to_many(options);
+		else if (!options.from.empty() && what == "receive")
+			copy::receive_of_many(options);
+		else if (what == "send")
 			copy::send_file(options);
 		else
 			copy::receive_file(options);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * transfer.h - the two sides of a copy. Called by main.cpp; sender.cpp and
- * receiver.cpp hold them.
+ * receiver.cpp hold them, to_many.cpp those of a copy to many machines.
  */
 #pragma once
 
@@ -19,9 +19,16 @@ struct Options {
 	int timeout_ms = 30000;
 	bool wait_forever = false;
 	bool quiet = false;
+	/* To many machines: their number, of the sender; and where that one is. */
+	uint32_t to_many = 0;
+	std::string from;
+	std::string adapter = "rdma0";
+	std::string group = "239.192.74.75";
 };
 
 void send_file(const Options &options);
 void receive_file(const Options &options);
+void send_to_many(const Options &options);
+void receive_of_many(const Options &options);
 
 } // namespace copy

@@ -20,7 +20,7 @@ namespace pavo {
 
 class BroadcastEngine;
 
-/** What all windows of a group have agreed on. */
+/** A group, on which all of its windows have agreed. */
 struct BroadcastGroup {
 	/** Multicast address. */
 	Gid gid = {};
@@ -147,7 +147,10 @@ public:
 	BroadcastTarget(BroadcastTarget &&from) noexcept;
 	BroadcastTarget &operator=(BroadcastTarget &&) = delete;
 
-	/** Sets the callback for complete operations: called once for each. */
+	/**
+	 * Sets the callback for complete operations: called once for each. This member acknowledges
+	 * the operation when it has returned: the source's put() is not over before that.
+	 */
 	void on_arrival(std::function<void(const BroadcastArrival &)> call);
 
 private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * group.c - groups of windows: members, bindings, and the packets for them.
+ * window_group.c - groups of windows: members, bindings, and the packets for them.
  *
  * Called by window_methods.c and close.c in process context, and by demux.c for each packet to a
  * group, which bounds the copies that a CPU makes in a tick.
@@ -14,6 +14,7 @@
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
 #include "jobs/job.h"
+#include "part.h"
 #include "window/binding.h"
 #include "window/rdma.h"
 
@@ -72,6 +73,7 @@ struct group_membership {
 
 void pavo_groups_init(struct pavo_window_groups *groups)
 {
+	BUILD_BUG_ON(PAVO_GROUP_DESTINATION != PAVO_WINDOW_GROUP);
 	pavo_shares_init(&groups->shares);
 }
 
@@ -480,13 +482,14 @@ static u32 check_group_packet(const struct pavo_rx *rx)
 static struct pavo_window_group *find_packet_group(struct pavo_dev *dev,
 						   const struct pavo_rx *rx)
 {
+	struct hlist_head *bucket =
+		find_group_bucket(dev->windows, rx->pkt.dqpn);
 	struct pavo_window_group *group;
 	struct in6_addr to;
 	bool foreign = false;
 
 	pavo_rx_dgid(rx, &to);
-	hlist_for_each_entry_rcu(
-		group, find_group_bucket(dev->windows, rx->pkt.dqpn), node) {
+	hlist_for_each_entry_rcu(group, bucket, node) {
 		if (group->number != rx->pkt.dqpn)
 			continue;
 		foreign = true;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * group.h - groups of windows, and the memory that members bind to a group's rCxts
+ * window_group.h - groups of windows, and the memory that members bind to a group's rCxts
  * (sources.md#windows-broadcast, sources.md#windows-multicast).
  */
-#ifndef PAVO_WINDOW_GROUP_H
-#define PAVO_WINDOW_GROUP_H
+#ifndef PAVO_WINDOW_WINDOW_GROUP_H
+#define PAVO_WINDOW_WINDOW_GROUP_H
 
 #include <linux/list.h>
 #include <linux/types.h>
@@ -35,7 +35,11 @@ int pavo_group_join(struct pavo_fifo_window *window,
 		    const struct pavo_group_join_args *args);
 /**
  * pavo_group_leave - end a membership and its bindings. No packet of the group is placed when this
- * returns. Return: 0; -EINVAL: @window is no member. Sleeps.
+ * returns.
+ * @window: the member
+ * @number: of the group
+ *
+ * Return: 0; -EINVAL: @window is no member. Sleeps.
  */
 int pavo_group_leave(struct pavo_fifo_window *window, u32 number);
 /** pavo_group_leave_all - leave all groups: the window is disabled. Sleeps. */
@@ -62,4 +66,4 @@ int pavo_group_unbind(struct pavo_fifo_window *window, u32 number, u32 rcxt);
  */
 u32 pavo_group_receive(const struct pavo_rx *rx);
 
-#endif /* PAVO_WINDOW_GROUP_H */
+#endif /* PAVO_WINDOW_WINDOW_GROUP_H */
