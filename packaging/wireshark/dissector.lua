@@ -19,7 +19,8 @@ local BTH, ICRC = 12, 4
 local OWN = 0xc0 -- opcodes from here on are pavo's own
 -- Words for people in the place of the names of packets.h.
 local types = { WINDOW_MESSAGE = "Message", WINDOW_DATA = "Data", WINDOW_READ = "Read",
-		WINDOW_DONE = "Done", EXT_ATOMIC = "Atomic Request",
+		WINDOW_DONE = "Done", WINDOW_THIRD_READ = "Third-Party Read",
+		WINDOW_THIRD_DATA = "Third-Party Data", EXT_ATOMIC = "Atomic Request",
 		EXT_ATOMIC_ACK = "Atomic Response", IMM64 = "Immediate Data",
 		IMM64_SE = "Immediate Data with Solicited Event" }
 local IMMEDIATE = 8 -- the payload of IMM64
@@ -52,6 +53,9 @@ local shown = {
 	flags = { "pavo.flags", "Flags", base.HEX },
 	status = { "pavo.status", "Status", base.DEC, statuses },
 	back_pvo = { "pavo.back_pvo", "PVO of the data's target", base.HEX },
+	third_node = { "pavo.third_node", "Third node", base.DEC },
+	third_window = { "pavo.third_window", "Third window", base.DEC },
+	third_rcxt = { "pavo.third_rcxt", "Third rCxt", base.HEX },
 	srqn = { "pavo.ext.queue", "Shared receive queue", base.HEX },
 	aop = { "pavo.ext.code", "Atomic operation", base.DEC, operations },
 	id = { "pavo.ext.id", "Request identifier", base.HEX },

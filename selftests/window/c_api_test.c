@@ -137,6 +137,39 @@ static void there_and_back(struct end *a, struct end *b)
 	check(!pavo_rdma_pending(a->rdma), "nothing is pending");
 }
 
+/* b has the data and is where it goes; a only says so. */
+static void by_a_third(struct end *a, struct end *b)
+{
+	const uint64_t memory = pavo_mapping_pvo(b->mapping);
+	struct pavo_completion end = {0};
+	struct pavo_move move = {
+		.local_pvo = memory + SIZE / 2,
+		.remote_pvo = memory,
+		.bytes = SIZE / 2,
+		.tag = 78,
+		.notify = 1,
+	};
+	const unsigned int before = b->arrivals;
+	time_t limit = time(NULL) + 60;
+
+	must(!pavo_window_set_node(b->window, 1, b->gid), "a route to itself");
+	pattern_fill(b->memory, SIZE / 2, 9, 0);
+	check(pavo_rdma_third_party(a->rdma, a->peer, -1, &move, pavo_complete,
+				    &end) == -EINVAL,
+	      "a third party without a target");
+	must(!pavo_rdma_third_party(a->rdma, a->peer, a->peer, &move,
+				    pavo_complete, &end),
+	     "third_party");
+	check(until(a, b, &b->arrivals, before + 1) && b->tag == 78 &&
+		      b->notified == SIZE / 2,
+	      "the target of a third party is notified");
+	while (!end.over && time(NULL) < limit)
+		pavo_rdma_progress(a->rdma);
+	check(end.over && !end.error, "the end of a third party");
+	check(pattern_verify(b->memory + SIZE / 2, SIZE / 2, 9, 0) < 0,
+	      "every byte went from there to there");
+}
+
 /* How they end is looked at, and nothing is called. */
 static void looked_at(struct end *a, struct end *b)
 {
@@ -598,6 +631,7 @@ int main(int argc, char **argv)
 	     "send");
 	check(until(&a, &b, &b.messages, 1) && !b.failed, "a message arrives");
 	there_and_back(&a, &b);
+	by_a_third(&a, &b);
 	looked_at(&a, &b);
 	own_kind(&a, &b);
 	through_fifos(&a, &b);

@@ -284,6 +284,50 @@ static void held(struct pair *pair, uint32_t here, uint32_t there)
 	      "which is reported by its number");
 }
 
+static void take_end(void *context, const struct pavo_message *message)
+{
+	struct pair *pair = context;
+
+	pair->wrong += message->type != PAVO_FRAME_RDMA_DONE ||
+		       message->bytes != sizeof(pair->done);
+	memcpy(&pair->done, message->payload, sizeof(pair->done));
+}
+
+/* The other window sends to itself, on two contexts of its own. */
+static void third_party(struct pair *pair, uint32_t here, const uint32_t *there)
+{
+	const uint32_t to = pavo_window_number(pair->to);
+	struct pavo_rdma_third third = {
+		.request = request_of(pair, here, there[0]),
+		.node = 1,
+		.window = to,
+		.rcxt = there[1],
+	};
+	unsigned char *in = pair->b->memory;
+	time_t end = time(NULL) + 60;
+	size_t ends = 0;
+
+	must(!pavo_window_set_node(pair->to, 0, pair->a->gid), "a route");
+	must(!pavo_window_set_node(pair->to, 1, pair->b->gid), "a route");
+	third.request.tid = 9;
+	third.request.flags = 0;
+	third.request.remote_pvo = pavo_mapping_pvo(pair->b->mapping);
+	third.request.local_pvo = third.request.remote_pvo + LENGTH;
+	pattern_fill(in, LENGTH, 10, 0);
+	memset(in + LENGTH, 0xa5, LENGTH);
+	must(!pavo_window_prepare_third(pair->from, 1, to, &third),
+	     "prepare_third");
+	must(!pavo_window_start(pair->from), "start");
+	while (!ends && time(NULL) < end)
+		ends = pavo_window_receive(pair->from, 1, take_end, pair);
+	check(ends == 1 && !pair->wrong && pair->done.rcxt == here &&
+		      pair->done.peer_rcxt == there[1] && pair->done.tid == 9 &&
+		      !pair->done.status,
+	      "a third-party request ends here");
+	check(pattern_verify(in + LENGTH, LENGTH, 10, 0) < 0,
+	      "and has moved what is there");
+}
+
 static void contexts(struct pair *pair)
 {
 	uint32_t here[2], there[2];
@@ -296,6 +340,7 @@ static void contexts(struct pair *pair)
 	write_there(pair, here[0], there[0]);
 	pieces(pair, here[1], there[1]);
 	held(pair, here[0], there[0]);
+	third_party(pair, here[0], there);
 	check(!pavo_window_cancel(pair->to, there, 2) &&
 		      !pavo_window_return_rcxts(pair->to, there, 2) &&
 		      !pavo_window_lmt(pair->to, &lmt) && !lmt.rcxts_owned,

@@ -32,6 +32,7 @@ UP_TO_BTH = 14 + 20 + 8
 BTH, WETH, ICRC = 12, 16, 4
 MASK = (1 << 64) - 1
 MESSAGE, DATA, READ, DONE = 0xc0, 0xc1, 0xc2, 0xc3
+THIRD_READ, THIRD_DATA = 0xc4, 0xc5
 # Fields of packets of RDMA: name, and where they are behind the BTH.
 RDMA_FIELDS = (("key", 0, 8), ("node", 8, 2), ("window", 13, 3), ("rcxt", 16, 4),
                ("peer_rcxt", 20, 4), ("tid", 24, 8), ("pvo", 32, 8), ("total", 40, 4),
@@ -232,6 +233,31 @@ def kinds_and_results_have_names():
                   "Kind of message: of a program (0)", "= Notify the source: True",
                   "= Notify the target: False"):
         assert words in text, words
+
+
+def third_party_packets_are_shown():
+    """The third end, behind the headers of a request and of data."""
+    first = {packet[0]: packet for packet in frames(RDMA)}
+    third = struct.pack(">HHII", 0x1234, 0, 0xabcdef, 0x87654321)
+    packets = [bytes([opcode, 0x40]) + first[like][2:BTH + HEADERS[like]] + third + payload
+               + bytes(ICRC)
+               for opcode, like, payload in ((THIRD_READ, READ, b""), (THIRD_DATA, DATA, b"abcd"))]
+    names = ("type", "rcxt", "third_node", "third_window", "third_rcxt", "length")
+    options = ["-T", "fields"]
+    for name in names:
+        options += ["-e", f"pavo.{name}"]
+    have = [dict(zip(names, [int(value, 0) if value else None for value in line.split("\t")]))
+            for line in made_up(packets, *options).splitlines()]
+    want = {"third_node": 0x1234, "third_window": 0xabcdef, "third_rcxt": 0x87654321}
+    assert len(have) == 2, have
+    for shows, opcode in zip(have, (THIRD_READ, THIRD_DATA)):
+        assert shows.items() >= {"type": opcode, **want}.items(), shows
+    assert have[1]["length"] == 4, have
+    text = made_up(packets, "-V")
+    for words in "Type: Third-Party Read (0xc4)", "Type: Third-Party Data (0xc5)":
+        assert words in text, words
+    shorts = [packet[:len(packet) - 12] for packet in packets[:1]]
+    assert reported(shorts + packets, "pavo.short") == [True, False, False]
 
 
 def made_up(packets, *options):
@@ -438,7 +464,8 @@ def extended_packets_of_wrong_length_are_reported():
 
 TESTS = (messages_are_shown, the_checksum_is_right, every_field_of_rdma_is_shown,
          rdma_was_recorded, kinds_and_results_have_names, flags_are_shown_one_by_one,
-         control_messages_are_shown, messages_of_interfaces_are_shown, a_packet_that_ends_early_is_reported,
+         control_messages_are_shown, messages_of_interfaces_are_shown, third_party_packets_are_shown,
+         a_packet_that_ends_early_is_reported,
          extended_atomics_are_shown, immediate_data_is_shown,
          extended_operations_of_xrc_name_a_queue, extended_operations_have_names,
          extended_packets_of_wrong_length_are_reported)

@@ -25,7 +25,7 @@ struct ThirdCard {
 	uint32_t window = 0;
 	pavo::Gid gid = {};
 	std::array<uint32_t, 4> contexts = {};
-	/* What it sends is in the first half, what it gets in the second. */
+	/* Its sources are in the first half, its targets in the second. */
 	pavo::Pvo memory = {};
 };
 

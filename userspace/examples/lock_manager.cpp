@@ -65,7 +65,7 @@ void say(pavo::Rdma &rdma, pavo::WindowAddress to, const Note &note)
 		sent.value();
 }
 
-/* What all have: a window, the pages, and the others. */
+/* The objects of every machine: a window, the pages, and the other machines. */
 struct End {
 	End(pavo::Group &group, const std::string &adapter, uint32_t rounds)
 		: device(pavo::Device::open(adapter).value()),

@@ -212,12 +212,12 @@ bool RdmaEngine::pump_third(const Shared &operation, Clock::time_point now)
 		return false;
 	size_t number = source.idle.back();
 	source.idle.pop_back();
-	size_t lent = target.idle.back();
+	size_t other = target.idle.back();
 	target.idle.pop_back();
 	Channel &channel = channels_[number];
 
-	channel.lent = lent;
-	channels_[lent].lent_to = number;
+	channel.target = other;
+	channels_[other].target_of = number;
 	occupy(channel, operation, now);
 	if (operation->is_requested()) {
 		source.waiting.pop_front();
@@ -334,21 +334,21 @@ void RdmaEngine::pump_feeds()
 	});
 }
 
-/* Take the next tid. A lent channel's contexts are in the operation, too. */
+/* Take the next tid, above those of all contexts that the operation has. */
 void RdmaEngine::raise_tid(Channel &channel)
 {
-	if (channel.lent)
+	if (channel.target)
 		channel.tid =
-			std::max(channel.tid, channels_[*channel.lent].tid);
+			std::max(channel.tid, channels_[*channel.target].tid);
 	channel.tid++;
-	if (channel.lent)
-		channels_[*channel.lent].tid = channel.tid;
+	if (channel.target)
+		channels_[*channel.target].tid = channel.tid;
 }
 
 std::error_code RdmaEngine::request_third(Channel &channel,
 					  const RequestFrame &request)
 {
-	const Channel &target = channels_[*channel.lent];
+	const Channel &target = channels_[*channel.target];
 	ThirdFrame third{.request = request,
 			 .target = peers_[target.peer].address,
 			 .target_rcxt = target.remote};
@@ -386,9 +386,9 @@ void RdmaEngine::send_request(Channel &channel, Clock::time_point now)
 	if (channel.held && request_held(channel, request))
 		return;
 	std::error_code error =
-		channel.lent ? request_third(channel, request) :
-			       port_.request(channel.direction, peer.address,
-					     request, channel.frame);
+		channel.target ? request_third(channel, request) :
+				 port_.request(channel.direction, peer.address,
+					       request, channel.frame);
 
 	channel.framed = !error;
 	if (error && error != std::errc::no_buffer_space)
@@ -407,8 +407,8 @@ void RdmaEngine::unframe(Channel &channel)
 void RdmaEngine::query_contexts(const Channel &channel)
 {
 	port_.query_context(peers_[channel.peer].address, channel.remote);
-	if (channel.lent)
-		query_contexts(channels_[*channel.lent]);
+	if (channel.target)
+		query_contexts(channels_[*channel.target]);
 }
 
 void RdmaEngine::retry(Channel &channel, Clock::time_point now)
@@ -491,8 +491,8 @@ void RdmaEngine::renew_channel(size_t number, uint32_t now_it_is,
 	if (ended > first)
 		return;
 	channel.remote = now_it_is;
-	if (channel.lent_to)
-		retry(channels_[*channel.lent_to], now);
+	if (channel.target_of)
+		retry(channels_[*channel.target_of], now);
 	if (!channel.operation)
 		return;
 	if (channel.direction == Direction::read || ended < first) {
@@ -515,15 +515,15 @@ void RdmaEngine::finish(const Shared &operation)
 		operation->done(to_result(operation->error));
 }
 
-void RdmaEngine::give_back_lent(Channel &channel)
+void RdmaEngine::free_target(Channel &channel)
 {
-	if (!channel.lent)
+	if (!channel.target)
 		return;
-	Channel &lent = channels_[*channel.lent];
+	Channel &target = channels_[*channel.target];
 
-	peers_[lent.peer].idle.push_back(*channel.lent);
-	lent.lent_to.reset();
-	channel.lent.reset();
+	peers_[target.peer].idle.push_back(*channel.target);
+	target.target_of.reset();
+	channel.target.reset();
 }
 
 void RdmaEngine::piece_over(size_t number, std::error_code error,
@@ -541,7 +541,7 @@ void RdmaEngine::piece_over(size_t number, std::error_code error,
 	channel.refused = {};
 	channel.held = channel.deferred = false;
 	peers_[peer].idle.push_back(number);
-	give_back_lent(channel);
+	free_target(channel);
 	operation->under_way--;
 	if (error && !operation->error) {
 		operation->error = error;

@@ -212,10 +212,10 @@ private:
 		std::error_code refused;
 		Clock::time_point requested_at;
 		Clock::time_point deadline;
-		/** Of a third-party piece: the target's channel, lent to this one. */
-		std::optional<size_t> lent;
-		/** The channel that it is lent to. */
-		std::optional<size_t> lent_to;
+		/** Of a third-party piece: the channel of the target, which it uses, too. */
+		std::optional<size_t> target;
+		/** The channel whose piece uses this one. */
+		std::optional<size_t> target_of;
 	};
 
 	struct Peer {
@@ -231,7 +231,7 @@ private:
 	bool pump_third(const Shared &operation, Clock::time_point now);
 	void occupy(Channel &channel, const Shared &operation,
 		    Clock::time_point now);
-	void give_back_lent(Channel &channel);
+	void free_target(Channel &channel);
 	void raise_tid(Channel &channel);
 	void drop_waiting(const Shared &operation, size_t peer);
 	void pump_all(const Shared &operation, size_t peer,
