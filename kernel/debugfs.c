@@ -42,7 +42,8 @@ static void create_files(const struct pavo_debugfs_file *of)
 {
 	for (; of && of->name; of++)
 		debugfs_create_file(of->name, of->all ? 0444 : 0400, root,
-				    (void *)of, &file_fops);
+				    (void *)of,
+				    of->fops ? of->fops : &file_fops);
 }
 
 void pavo_debugfs_init(void)

@@ -54,6 +54,9 @@ static void do_effects(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 		mark_frame(window, rcxt->op.frame, tr->mark);
 	if (tr->effects & PAVO_EFFECT_KILL)
 		kill_window(window, rcxt->op.id);
+	if (tr->effects & PAVO_EFFECT_VIOLATION)
+		pavo_window_violation(window, rcxt->op.id, rcxt->op.peer.node,
+				      rcxt->op.peer.window);
 }
 
 /* ---------------------------------------------------------------- actions */

@@ -99,6 +99,62 @@ int pavo_event_ready(struct pavo_fifo_window *window, u32 number)
 	return registered ? 0 : -EINVAL;
 }
 
+/* ------------------------------------------------------------ notifications */
+
+void pavo_window_violation(struct pavo_fifo_window *window, u32 rcxt, u32 node,
+			   u32 peer)
+{
+	struct pavo_violations *violations = &window->violations;
+	bool event_due;
+
+	spin_lock_bh(&window->lock);
+	violations->count++;
+	violations->rcxt = rcxt;
+	violations->node = node;
+	violations->window = peer;
+	/* A peer that repeats a violation does not wake the process each time. */
+	event_due = !violations->unread;
+	violations->unread = true;
+	spin_unlock_bh(&window->lock);
+	if (event_due)
+		pavo_window_event(window);
+}
+
+void pavo_window_show_recoveries(struct pavo_fifo_window *window)
+{
+	const struct pavo_rcxt_pool *pool = &window->dev->windows->rcxts;
+	struct pavo_command_page *page = window->commands->addr;
+
+	/* The lock, so that the last CPU to write has read the latest number. */
+	spin_lock_bh(&window->lock);
+	WRITE_ONCE(page->recoveries, READ_ONCE(pool->recoveries));
+	spin_unlock_bh(&window->lock);
+}
+
+/* Notify the process of one window of a recovery. Return: its id; 0: there is none from @id on. */
+static unsigned long notify_next_window(struct pavo_windows *all,
+					unsigned long id)
+{
+	struct pavo_fifo_window *window;
+
+	rcu_read_lock();
+	window = xa_find(&all->table, &id, ULONG_MAX, XA_PRESENT);
+	if (window) {
+		pavo_window_show_recoveries(window);
+		pavo_window_event(window);
+	}
+	rcu_read_unlock();
+	return window ? id : 0;
+}
+
+void pavo_windows_notify_recovery(struct pavo_windows *all)
+{
+	unsigned long id = 0;
+
+	while ((id = notify_next_window(all, id + 1)))
+		cond_resched();
+}
+
 /* ----------------------------------------------------------- early events */
 
 void pavo_event_early(struct pavo_fifo_window *window, u32 n)

@@ -344,6 +344,8 @@ struct pavo_fifo_window *pavo_window_open(struct pavo_dev *dev,
 	page = window->commands->addr;
 	pavo_worker_add(&to_pavo_uctx(uctx)->worker, &window->page,
 			&page->flags, poll_windows);
+	/* After publish_window(): a later recovery finds the window. */
+	pavo_window_show_recoveries(window);
 	resp->window = window->id;
 	resp->max_payload = window->max_payload;
 	return window;
@@ -379,11 +381,11 @@ static u32 get_lmt_events(const struct pavo_fifo_window *window)
 	       (window->send.event ? PAVO_LMT_SEND_EVENT : 0);
 }
 
-void pavo_window_lmt(struct pavo_fifo_window *window, struct pavo_lmt *lmt)
+/* Lock held. */
+static void fill_lmt(struct pavo_fifo_window *window, struct pavo_lmt *lmt)
 {
 	const struct pavo_fifo *recv = &window->recv, *send = &window->send;
 
-	spin_lock_bh(&window->lock);
 	*lmt = (struct pavo_lmt){
 		.state = get_lmt_state(window),
 		.window = window->id,
@@ -411,8 +413,19 @@ void pavo_window_lmt(struct pavo_fifo_window *window, struct pavo_lmt *lmt)
 		.key = window->key,
 		.recv_offset = get_fifo_offset(recv),
 		.send_offset = get_fifo_offset(send),
+		.violations = window->violations.count,
+		.violation_rcxt = window->violations.rcxt,
+		.violation_node = window->violations.node,
+		.violation_window = window->violations.window,
 	};
 	pavo_events_lmt(window, lmt);
+}
+
+void pavo_window_lmt(struct pavo_fifo_window *window, struct pavo_lmt *lmt)
+{
+	spin_lock_bh(&window->lock);
+	fill_lmt(window, lmt);
+	window->violations.unread = false;
 	spin_unlock_bh(&window->lock);
 }
 
@@ -444,6 +457,9 @@ static void show_fifo_window(struct seq_file *file, const struct pavo_dev *dev,
 	seq_printf(file, " recoveries %u events %#x handlers %#x ready %#x",
 		   lmt->recoveries, lmt->events, lmt->handlers,
 		   lmt->handlers_ready);
+	seq_printf(file, " violations %u rcxt %#x node %u window %u",
+		   lmt->violations, lmt->violation_rcxt, lmt->violation_node,
+		   lmt->violation_window);
 	seq_printf(file, " kept %u%s%s\n", lmt->event_kept,
 		   lmt->flags & PAVO_WINDOW_BROADCAST ? " broadcast" : "",
 		   states[lmt->state]);
@@ -459,7 +475,9 @@ void pavo_windows_show(struct seq_file *file, struct pavo_dev *dev)
 		return;
 	rcu_read_lock();
 	xa_for_each(&dev->windows->table, id, window) {
-		pavo_window_lmt(window, &lmt);
+		spin_lock_bh(&window->lock);
+		fill_lmt(window, &lmt);
+		spin_unlock_bh(&window->lock);
 		show_fifo_window(file, dev, &lmt);
 	}
 	rcu_read_unlock();

@@ -94,6 +94,8 @@ enum pavo_effect {
 	PAVO_EFFECT_UNQUEUE = 1 << 0, /* the rCxt has nothing to send now */
 	PAVO_EFFECT_MARK = 1 << 1, /* mark the frame that began the operation */
 	PAVO_EFFECT_KILL = 1 << 2, /* the window is dead */
+	/* @op->peer named memory of this end that is not the job's */
+	PAVO_EFFECT_VIOLATION = 1 << 3,
 };
 
 /* An action that may fail, carried out after the effects. Its outcome is 0 for success. */

@@ -104,7 +104,8 @@ int pavo_window_cancel(struct pavo_fifo_window *window, u32 rcxt);
 void pavo_window_kick(struct pavo_fifo_window *window);
 
 /**
- * pavo_window_lmt - read the local mapping table of a window, as it is at this moment.
+ * pavo_window_lmt - read the local mapping table of a window, as it is at this moment, for its
+ * process: the next violation by a peer raises an event.
  * @window: the window
  * @lmt:    set; with the window key, which the caller shows to privileged readers only
  */

@@ -61,6 +61,22 @@ static void remove_windows(struct pavo_dev *dev)
 }
 
 /*
+ * The event for users of rdma core. It says that what a client was given by the subnet has to be
+ * requested anew, as rCxts have, and ends nothing: queue pairs go on, so DEVICE_FATAL would be
+ * wrong.
+ */
+static void dispatch_recovery(struct pavo_dev *dev)
+{
+	struct ib_event event = {
+		.device = &dev->ib,
+		.element.port_num = PAVO_PORT,
+		.event = IB_EVENT_CLIENT_REREGISTER,
+	};
+
+	ib_dispatch_event(&event);
+}
+
+/*
  * Recover the windows of an adapter. The check is needed since the file belongs to root of the
  * namespace that shows it, but the adapter to the namespace of its interface.
  */
@@ -80,6 +96,8 @@ static ssize_t recover_store(struct device *device,
 	if (!now)
 		return -EINVAL;
 	pavo_rcxts_recover(&dev->windows->rcxts);
+	pavo_windows_notify_recovery(dev->windows);
+	dispatch_recovery(dev);
 	return count;
 }
 
@@ -96,6 +114,7 @@ DEVICE_ATTR_RW(recover);
 
 static const struct pavo_debugfs_file files[] = {
 	{ .name = "windows", .show = pavo_windows_show },
+	{ .name = "rcxts", .fops = &pavo_rcxts_fops },
 	{ .name = "live", .show = pavo_window_live_show },
 	{},
 };

@@ -19,6 +19,7 @@
 #include "window/rcxt.h"
 #include "window/window.h"
 
+struct file_operations;
 struct pavo_window_tasks;
 struct seq_file;
 
@@ -95,6 +96,22 @@ struct pavo_events {
 };
 
 /**
+ * struct pavo_violations - packets of peers that named memory of this end which is not the job's.
+ * @count:  their number
+ * @rcxt:   rCxt of this end, of the last one
+ * @node:   node that sent it
+ * @window: window that sent it
+ * @unread: the process was notified, and has not read the local mapping table since
+ */
+struct pavo_violations {
+	u32 count;
+	u32 rcxt;
+	u32 node;
+	u32 window;
+	bool unread;
+};
+
+/**
  * struct pavo_fifo_window - a window; its local mapping table is read from these fields.
  * @dev:       its adapter
  * @job:       its job
@@ -111,6 +128,7 @@ struct pavo_events {
  * @dead:      a request of the process named memory that is not its job's: the window sends and
  *             receives nothing any more
  * @fatal_rcxt: rCxt of that request
+ * @violations: by peers; under @lock
  * @rcxts:     rCxts with something to send, served round-robin; under @lock
  * @nrcxts:    their number
  * @owned:     all rCxts that it has taken; under the pool's mutex
@@ -150,6 +168,7 @@ struct pavo_fifo_window {
 	bool closed;
 	bool dead;
 	u32 fatal_rcxt;
+	struct pavo_violations violations;
 	struct list_head rcxts;
 	u32 nrcxts;
 	struct list_head owned;
@@ -200,6 +219,28 @@ void pavo_window_event(struct pavo_fifo_window *window);
  * @window: the window
  */
 void pavo_window_notify_end(struct pavo_fifo_window *window);
+
+/**
+ * pavo_window_violation - note that a peer named memory of this end which is not the job's. Raises
+ * an event, unless the process has not read its local mapping table since the last one. Any
+ * context but hard IRQs.
+ * @window: the window
+ * @rcxt:   its rCxt
+ * @node:   node of the peer
+ * @peer:   its window
+ */
+void pavo_window_violation(struct pavo_fifo_window *window, u32 rcxt, u32 node,
+			   u32 peer);
+
+/** pavo_window_show_recoveries - write the adapter's number of recoveries to the command page. */
+void pavo_window_show_recoveries(struct pavo_fifo_window *window);
+
+/**
+ * pavo_windows_notify_recovery - the adapter has recovered: raise an event of each window, whose
+ * process finds the number of recoveries in the command page. Sleeps.
+ * @all: windows of the adapter
+ */
+void pavo_windows_notify_recovery(struct pavo_windows *all);
 
 /** pavo_window_arrived - one more frame is visible; raise the event if it is due. */
 static inline void pavo_window_arrived(struct pavo_fifo_window *window)
@@ -354,6 +395,9 @@ void pavo_window_receive(struct pavo_rx *rx);
 void pavo_windows_show(struct seq_file *file, struct pavo_dev *dev);
 /** pavo_window_live_show - print which CPU works for which window, and pages not freed yet. */
 void pavo_window_live_show(struct seq_file *file, struct pavo_dev *dev);
+
+/** The file of all rCxts, for root (rcxt_dump.c). */
+extern const struct file_operations pavo_rcxts_fops;
 
 /** pavo_window_quantum - frames of a window that a worker sends before the next window. */
 u32 pavo_window_quantum(void);

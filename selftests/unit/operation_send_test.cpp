@@ -92,7 +92,8 @@ TEST(Operation, WithoutMemoryKillsOnlyTheWindowThatNamedIt)
 		EXPECT_EQ(tr.effects, own ? PAVO_EFFECT_UNQUEUE |
 						      PAVO_EFFECT_MARK |
 						      PAVO_EFFECT_KILL :
-					    PAVO_EFFECT_UNQUEUE);
+					    PAVO_EFFECT_UNQUEUE |
+						      PAVO_EFFECT_VIOLATION);
 		EXPECT_EQ(tr.control_opcode,
 			  only_if(!own, PAVO_OP_WINDOW_DONE));
 		if (own) {

@@ -246,6 +246,9 @@ struct pavo_rdma_done {
  * an event and the time when its handler polls: there may be more frames, or none. Every event
  * also raises the eventfd recv_event with which a window was opened.
  *
+ * Two more events go the same way: the first violation by a peer (struct pavo_lmt), and a recovery
+ * of the adapter, which is also an asynchronous event of the device (IBV_EVENT_CLIENT_REREGISTER).
+ *
  * The end of a window wakes all handlers, ready or not: when it is dead, disabled or closed,
  * and when its adapter is removed, the adapter raises every handler's eventfd, recv_event and
  * send_event. From then on a handler that becomes ready gets an event at once.
@@ -294,6 +297,8 @@ enum pavo_window_command {
  * @flags:    PAVO_WCMD_*, the adapter's; a process reads it after it has written @producer and
  *            a full barrier. A doorbell worker (PAVO_METHOD_DOORBELLS_POLL) serves 64 windows
  *            of its context; the flags of others stay set
+ * @recoveries: as in struct pavo_lmt, the adapter's. It counts before the event of a recovery is
+ *            raised, so that a process that wakes up sees it without a call
  * @reserved2: 0
  * @ring:     command n is in entry n % PAVO_WCMD_RING
  */
@@ -302,7 +307,8 @@ struct pavo_command_page {
 	__u32 reserved[15];
 	__u32 consumer;
 	__u32 flags;
-	__u32 reserved2[14];
+	__u32 recoveries;
+	__u32 reserved2[13];
 	__aligned_u64 ring[PAVO_WCMD_RING];
 };
 
@@ -475,6 +481,12 @@ enum pavo_lmt_event {
  * @recv_offset:  address of the receive FIFO: the offset for mmap() of the window's uverbs
  *                file. The kernel reveals its own addresses to no process
  * @send_offset:  likewise of the send FIFO
+ * @violations:   packets of peers that named memory of this end which is not the job's: they were
+ *                dropped, and the peers were notified as they had requested. The first one raises
+ *                an event, and after that the first one since the process read this table
+ * @violation_rcxt: rCxt of this window that the last of them named
+ * @violation_node: node that sent it
+ * @violation_window: window that sent it
  */
 struct pavo_lmt {
 	__u32 state;
@@ -506,6 +518,10 @@ struct pavo_lmt {
 	__aligned_u64 key;
 	__aligned_u64 recv_offset;
 	__aligned_u64 send_offset;
+	__u32 violations;
+	__u32 violation_rcxt;
+	__u32 violation_node;
+	__u32 violation_window;
 };
 
 #endif /* PAVO_ABI_WINDOW_H */

@@ -151,7 +151,11 @@ inline Lmt from_abi(const pavo_lmt &lmt)
 		.events = lmt.events,
 		.key = lmt.key,
 		.recv_offset = lmt.recv_offset,
-		.send_offset = lmt.send_offset};
+		.send_offset = lmt.send_offset,
+		.violations = lmt.violations,
+		.violation_rcxt = lmt.violation_rcxt,
+		.violation_node = lmt.violation_node,
+		.violation_window = lmt.violation_window};
 }
 
 } // namespace pavo

@@ -140,7 +140,8 @@ Rdma::Rdma(Window &window, Rcxts &&rcxts, const RdmaOptions &options)
 	: window_(&window), rcxts_(std::move(rcxts)),
 	  once_(std::make_unique<RdmaOnce>()),
 	  port_(std::make_unique<WindowPort>(window)),
-	  engine_(std::make_unique<RdmaEngine>(*port_, options))
+	  engine_(std::make_unique<RdmaEngine>(*port_, options)),
+	  recoveries_(window.recoveries())
 {
 }
 
@@ -299,6 +300,11 @@ void Rdma::on_feed(std::function<RdmaFill(const RdmaReadRequest &)> call)
 	feed_ = std::move(call);
 }
 
+void Rdma::on_recovery(std::function<void(uint32_t)> call)
+{
+	recovery_ = std::move(call);
+}
+
 void Rdma::take_done(const Message &message, Clock::time_point now)
 {
 	DoneFrame done = message.done();
@@ -408,6 +414,21 @@ Result<void> Rdma::renew(Clock::time_point now)
 	return {};
 }
 
+/* The command page has the number, so that an idle window makes no call. */
+Result<void> Rdma::look_for_recovery(Clock::time_point now)
+{
+	uint32_t recoveries = window_->recoveries();
+
+	if (recoveries == recoveries_)
+		return {};
+	if (auto renewed = renew(now); !renewed)
+		return renewed;
+	recoveries_ = recoveries;
+	if (recovery_)
+		recovery_(recoveries);
+	return {};
+}
+
 void Rdma::take(const Message &message, Clock::time_point now)
 {
 	auto found = message_.find(message.kind);
@@ -444,6 +465,7 @@ Result<size_t> Rdma::progress()
 	port_->take_marks();
 	if (port_->lost_contexts())
 		note(renew(now));
+	note(look_for_recovery(now));
 	frames += engine_->look(now);
 	note(window_->start());
 	return all.transform([&] { return frames; });

@@ -119,6 +119,12 @@ pavo_frame_hdr *SharedWindow::recv_frame(uint32_t number) const
 	return frame_at(recv_, number & (recv_frames_ - 1));
 }
 
+uint32_t SharedWindow::recoveries() const noexcept
+{
+	return std::atomic_ref(commands_->recoveries)
+		.load(std::memory_order_acquire);
+}
+
 Result<void> SharedWindow::query(pavo_lmt &lmt) const noexcept
 {
 	lmt = {};

@@ -40,6 +40,8 @@ public:
 	pavo_frame_hdr *recv_frame(uint32_t number) const;
 	pavo_command_page *commands() const { return commands_; }
 
+	/** Return the adapter's number of recoveries, from the command page. */
+	uint32_t recoveries() const noexcept;
 	/** Reads the local mapping table to @lmt; all is 0 where that fails. */
 	Result<void> query(pavo_lmt &lmt) const noexcept;
 

@@ -190,11 +190,16 @@ public:
 	 * that makes the data, or an empty one to reject the request (the peer times out).
 	 */
 	void on_feed(std::function<RdmaFill(const RdmaReadRequest &)> call);
+	/**
+	 * Set the callback for recoveries of this adapter, with Window::recoveries(). progress()
+	 * calls it when it has taken new contexts. A program need not do anything then.
+	 */
+	void on_recovery(std::function<void(uint32_t recoveries)> call);
 
 	/**
 	 * Receives frames, retries what has timed out, and calls callbacks. Does not wait. After a
-	 * recovery of this adapter it takes new contexts, and answers peers that ask for their
-	 * numbers.
+	 * recovery of this adapter, which raises the window's event, it takes new contexts at once,
+	 * and answers peers that ask for their numbers.
 	 *
 	 * Return: number of frames, and of operations that ended without one. Fails with
 	 * no_space_on_device, not_enough_memory: no contexts could be taken after a recovery;
@@ -238,6 +243,7 @@ private:
 	void arrive(const RdmaArrival &arrival, uint64_t first);
 	Result<void> answer(Clock::time_point now);
 	Result<void> renew(Clock::time_point now);
+	Result<void> look_for_recovery(Clock::time_point now);
 
 	Window *window_;
 	/** All contexts, for its own operations and for peers'. */
@@ -251,11 +257,14 @@ private:
 		uint32_t rcxt;
 	};
 	std::vector<Query> queries_;
+	/** Recoveries of the adapter after which the contexts were taken anew. */
+	uint32_t recoveries_;
 	/** By their kind. */
 	std::map<uint8_t, std::function<void(const Message &)>> message_;
 	std::function<void(const RdmaArrival &)> arrival_;
 	std::function<void(const RdmaPiece &)> piece_;
 	std::function<RdmaFill(const RdmaReadRequest &)> feed_;
+	std::function<void(uint32_t)> recovery_;
 };
 
 } // namespace pavo
