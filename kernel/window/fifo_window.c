@@ -14,7 +14,7 @@
 #include "id_alloc.h"
 #include "jobs/job.h"
 #include "rings/ucontext.h"
-#include "window/window_private.h"
+#include "window/handler.h"
 
 /* Nodes to which a window may have routes. */
 #define MOST_NODES 65536
@@ -78,7 +78,7 @@ static int carry_out_command(struct pavo_fifo_window *window, u64 command)
 		set_threshold(send, arg);
 		return 0;
 	case PAVO_WCMD_HANDLER_READY:
-		return pavo_event_ready(window, arg);
+		return pavo_events_ready(&window->events, arg);
 	default:
 		return -EINVAL;
 	}
@@ -271,8 +271,19 @@ void pavo_window_free(struct pavo_fifo_window *window)
 	free_fifo(&window->recv);
 	pavo_mmap_put(window->commands);
 	pavo_events_free(&window->events);
+	/* A CPU that was at work with the closed window may have raised an event. */
+	pavo_handlers_forget(window);
+	if (window->group)
+		pavo_handlers_put(window->group);
 	mutex_destroy(&window->mutex);
 	kfree(window);
+}
+
+static int join_handlers(struct pavo_fifo_window *window,
+			 const struct ib_ucontext *context)
+{
+	window->group = pavo_handlers_join(window->dev->windows, context);
+	return window->group ? 0 : -ENOMEM;
 }
 
 static int publish_window(struct pavo_fifo_window *window)
@@ -327,14 +338,20 @@ struct pavo_fifo_window *pavo_window_open(struct pavo_dev *dev,
 	INIT_LIST_HEAD(&window->rcxts);
 	INIT_LIST_HEAD(&window->owned);
 	spin_lock_init(&window->lock);
-	pavo_events_init(&window->events);
+	INIT_LIST_HEAD(&window->pending);
+	pavo_events_init(&window->events, window->handlers, PAVO_HANDLERS);
 	mutex_init(&window->mutex);
 	/* A packet must hold a piece whose length is a multiple of PAVO_PIECE_ALIGN. */
 	err = window->rdma_payload < 2 * PAVO_PIECE_ALIGN ? -EMSGSIZE : 0;
 	if (!err)
 		err = open_memory(window, uctx, args, resp);
 	if (!err)
+		err = join_handlers(window, uctx);
+	if (!err) {
 		err = publish_window(window);
+		if (err)
+			pavo_handlers_leave(dev->windows, window->group);
+	}
 	if (err) {
 		pavo_window_detach(window);
 		pavo_window_free(window);

@@ -24,6 +24,8 @@ static int add_windows(struct pavo_dev *dev)
 	windows->dev = dev;
 	dev->windows = windows;
 	INIT_DELAYED_WORK(&windows->manager, pavo_window_manager);
+	mutex_init(&windows->groups_mutex);
+	INIT_LIST_HEAD(&windows->groups);
 	pavo_shares_init(&windows->shares);
 	pavo_rcxts_init(&windows->rcxts);
 	windows->most = clamp_t(u32, max_windows, 1, PAVO_QPN_MASK) + 1;
@@ -54,6 +56,7 @@ static void remove_windows(struct pavo_dev *dev)
 	pavo_ids_destroy(&windows->table);
 	pavo_shares_destroy(&windows->shares);
 	pavo_rcxts_destroy(&windows->rcxts);
+	mutex_destroy(&windows->groups_mutex);
 	free_percpu(windows->tasks);
 	bitmap_free(windows->active);
 	kfree(windows);
@@ -114,7 +117,9 @@ DEVICE_ATTR_RW(recover);
 
 static const struct pavo_debugfs_file files[] = {
 	{ .name = "windows", .show = pavo_windows_show },
-	{ .name = "rcxts", .fops = &pavo_rcxts_fops },
+	{ .name = "rcxts",
+	  .count_blocks = pavo_rcxts_count_blocks,
+	  .show_block = pavo_rcxts_show_block },
 	{ .name = "live", .show = pavo_window_live_show },
 	{},
 };

@@ -19,7 +19,7 @@
 #include "window/rcxt.h"
 #include "window/window.h"
 
-struct file_operations;
+struct pavo_handler_group;
 struct pavo_window_tasks;
 struct seq_file;
 
@@ -38,6 +38,8 @@ struct seq_file;
  * @tasks:   the live view: the windows that each CPU is working for
  * @closing: pages of windows that are closed and not freed yet
  * @retired: routes that were replaced and are not freed yet
+ * @groups_mutex: protects @groups
+ * @groups:  windows and handlers of each context (handler.c)
  */
 struct pavo_windows {
 	struct pavo_dev *dev;
@@ -53,6 +55,8 @@ struct pavo_windows {
 	struct pavo_window_tasks __percpu *tasks;
 	atomic_long_t closing;
 	atomic_t retired;
+	struct mutex groups_mutex; /* groups */
+	struct list_head groups;
 };
 
 /**
@@ -74,22 +78,25 @@ struct pavo_fifo {
 };
 
 /**
- * struct pavo_events - handlers of a window's events; event.c.
+ * struct pavo_events - handlers of events of a window, or of all windows of a context; event.c.
  * @lock:       protects all fields; BH, a leaf, nests in any other lock of a window
- * @handler:    eventfds, by handler number
+ * @handler:    eventfds, by handler number; @most of them
+ * @most:       number of handlers that there may be
  * @registered: bits: handlers that exist
  * @ready:      bits: handlers that may be given the next event
  * @given:      bits: handlers that got an event and have not become ready since
  * @kept:       an event found no handler ready
- * @over:       the window has ended: a handler that becomes ready is raised at once
+ * @over:       the window has ended: a handler that becomes ready is raised at once; not of a
+ *              context
  * @next:       handler at which the round robin goes on
  */
 struct pavo_events {
 	spinlock_t lock; /* all of it */
-	struct eventfd_ctx *handler[PAVO_HANDLERS];
-	unsigned long registered;
-	unsigned long ready;
-	unsigned long given;
+	struct eventfd_ctx **handler;
+	u32 most;
+	DECLARE_BITMAP(registered, PAVO_ADAPTER_HANDLERS);
+	DECLARE_BITMAP(ready, PAVO_ADAPTER_HANDLERS);
+	DECLARE_BITMAP(given, PAVO_ADAPTER_HANDLERS);
 	bool kept;
 	bool over;
 	u32 next;
@@ -138,7 +145,10 @@ struct pavo_violations {
  * @early:     frames of @recv until the early event; 0: no event; under @lock
  * @written:   frames of @recv that are visible to the process; less than its count while CPUs
  *             are writing some
- * @events:    handlers
+ * @events:    handlers, whose eventfds are in @handlers
+ * @handlers:  see there
+ * @group:     handlers of its context; NULL: it has none
+ * @pending:   in that group's list of windows with events
  * @commands:  command page
  * @page:      that page, for the doorbell worker of the process
  * @sending:   bit 0: a worker has the window
@@ -178,6 +188,9 @@ struct pavo_fifo_window {
 	u32 early;
 	atomic_t written;
 	struct pavo_events events;
+	struct eventfd_ctx *handlers[PAVO_HANDLERS];
+	struct pavo_handler_group *group;
+	struct list_head pending;
 	struct pavo_mmap *commands;
 	struct pavo_worker_page page;
 	unsigned long sending;
@@ -255,15 +268,30 @@ static inline void pavo_window_arrived(struct pavo_fifo_window *window)
 }
 
 /* event.c */
-void pavo_events_init(struct pavo_events *events);
+void pavo_events_init(struct pavo_events *events, struct eventfd_ctx **handler,
+		      u32 most);
 /** pavo_events_free - release the eventfds; no CPU raises one any more. */
 void pavo_events_free(struct pavo_events *events);
 /** pavo_event_early - raise the early event with the @n-th frame from now. Window locked. */
 void pavo_event_early(struct pavo_fifo_window *window, u32 n);
 /** pavo_event_slot - note a taken slot. Return: true: the early event is due. Window locked. */
 bool pavo_event_slot(struct pavo_fifo_window *window);
-/** pavo_event_ready - note that a handler is ready. Return: 0; -EINVAL: no such handler. */
-int pavo_event_ready(struct pavo_fifo_window *window, u32 number);
+/**
+ * pavo_events_deliver - give an event to the next handler that is ready; keep it if none is. Lock
+ * held.
+ */
+void pavo_events_deliver(struct pavo_events *events);
+/** pavo_events_ready - note that a handler is ready. Return: 0; -EINVAL: no such handler. */
+int pavo_events_ready(struct pavo_events *events, u32 number);
+/**
+ * pavo_events_add - register the eventfd @fd as a handler, not ready. Return: its number; -EBADF,
+ * -EINVAL: not an eventfd; -ENOSPC: too many. Context: process.
+ */
+int pavo_events_add(struct pavo_events *events, int fd);
+/** pavo_events_wake - raise the eventfd of a handler, which the process ends or loses. */
+void pavo_events_wake(struct pavo_events *events, u32 number);
+/** pavo_events_remove - Return: 0; -EINVAL: no handler has that number. */
+int pavo_events_remove(struct pavo_events *events, u32 number);
 void pavo_events_lmt(struct pavo_fifo_window *window, struct pavo_lmt *lmt);
 
 /**
@@ -396,8 +424,11 @@ void pavo_windows_show(struct seq_file *file, struct pavo_dev *dev);
 /** pavo_window_live_show - print which CPU works for which window, and pages not freed yet. */
 void pavo_window_live_show(struct seq_file *file, struct pavo_dev *dev);
 
-/** The file of all rCxts, for root (rcxt_dump.c). */
-extern const struct file_operations pavo_rcxts_fops;
+/** pavo_rcxts_count_blocks - return the blocks in which all rCxts of an adapter are shown. */
+u64 pavo_rcxts_count_blocks(const struct pavo_dev *dev);
+/** pavo_rcxts_show_block - print the rCxts of a block that windows have, for root. Sleeps. */
+void pavo_rcxts_show_block(struct seq_file *file, struct pavo_dev *dev,
+			   u64 block);
 
 /** pavo_window_quantum - frames of a window that a worker sends before the next window. */
 u32 pavo_window_quantum(void);

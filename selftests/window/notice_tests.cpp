@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * notice_tests.cpp - what a process hears of that it did not ask for: violations by peers, and
+ * notice_tests.cpp - notifications that a process did not request: of violations by peers, and of
  * recoveries of its adapter (sources.md#windows-write, sources.md#windows-failover).
  */
 #include <gtest/gtest.h>
@@ -86,7 +86,7 @@ struct Violated : Ends {
 	uint64_t tid = 0;
 };
 
-/* No process asked to be told, yet the target's is woken and sees what was wrong. */
+/* No process asked to be told, yet the target's is woken and sees the reason. */
 TEST(Violation, OfAPeerRaisesAnEventOfTheTarget)
 {
 	Violated ends;
@@ -123,7 +123,7 @@ TEST(Violation, ThatIsRepeatedWakesAProcessThatHasLookedOnly)
 	ends.ask_for(true, ends.bad());
 	EXPECT_EQ(ends.recv.wait(), 1u);
 	EXPECT_EQ(ends.window->lmt().value().violations, 6u);
-	/* What is right is no violation. */
+	/* A write to mapped memory is no violation. */
 	auto wish = ends.request(++ends.tid, 100);
 	wish.remote_rcxt = ends.there_rcxt;
 	must(ends.a.prepare_rdma(pavo::Direction::write,
@@ -149,8 +149,8 @@ TEST(Recovery, RaisesTheEventsOfAllWindows)
 	Pair pair;
 	NoticeEvent events[many], here;
 	std::unique_ptr<pavo::Window> windows[many];
-	auto away = pavo::Window::open(pair.job_a, {.recv_event = here.fd})
-			    .value();
+	auto away =
+		pavo::Window::open(pair.job_a, {.recv_event = here.fd}).value();
 
 	for (size_t n = 0; n < many; n++)
 		windows[n] = another(pair, {.recv_event = events[n].fd});
@@ -201,9 +201,8 @@ TEST(Recovery, IdleRdmaTakesNewContextsAtOnce)
 {
 	NoticeEvent event;
 	Both both;
-	pavo::Window window = pavo::Window::open(both.job_b,
-						 {.recv_event = event.fd})
-				      .value();
+	pavo::Window window =
+		pavo::Window::open(both.job_b, {.recv_event = event.fd}).value();
 	pavo::Rdma rdma = pavo::Rdma::open(window).value();
 	std::vector<uint32_t> rcxts(3);
 	std::vector<uint32_t> heard;
@@ -248,18 +247,18 @@ TEST(RcxtDump, HasEachOneThatAWindowHas)
 		snprintf(begin, sizeof(begin), "%s rcxt %#x window %u job %u ",
 			 ends.device_b.name().c_str(), rcxts[n],
 			 ends.b.number(), world::job_id);
-		EXPECT_EQ(std::ranges::count_if(
-				  lines,
-				  [&](const std::string &line) {
-					  return line.starts_with(begin);
-				  }),
+		EXPECT_EQ(std::ranges::count_if(lines,
+						[&](const std::string &line) {
+							return line.starts_with(
+								begin);
+						}),
 			  1)
 			<< begin;
 	}
 	must(ends.b.return_rcxts(rcxts));
 	EXPECT_EQ(rcxts_of(ends.device_b).size(), 1u);
-	auto heads = common::lines_of(rcxts_file,
-				      ends.device_b.name() + " rcxts ");
+	auto heads =
+		common::lines_of(rcxts_file, ends.device_b.name() + " rcxts ");
 	ASSERT_EQ(heads.size(), 1u);
 	EXPECT_TRUE(heads[0].ends_with(
 		" recoveries " +

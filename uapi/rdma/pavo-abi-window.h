@@ -43,6 +43,7 @@ enum pavo_message_kind {
 	/* of libraries to each other; 64 and above: of no library here */
 	PAVO_MESSAGE_RDMA = 1,
 	PAVO_MESSAGE_STRIPED = 2,
+	PAVO_MESSAGE_FIFO = 6,
 };
 
 /* pavo_frame_hdr.state */
@@ -254,6 +255,36 @@ struct pavo_rdma_done {
  * send_event. From then on a handler that becomes ready gets an event at once.
  */
 #define PAVO_HANDLERS 16u
+
+/*
+ * Handlers of an adapter are objects of a context. They get the events of all windows of the
+ * context, beside those windows' own eventfds and handlers: each event goes to one handler that is
+ * ready, round-robin, else one event is kept, as above. The adapter notes which windows had events.
+ * PAVO_METHOD_HANDLER_TAKE takes the ids of such windows: call it until there is a 0 in the array,
+ * then look at each window, and then call PAVO_METHOD_HANDLER_READY. What a handler has taken no
+ * other handler gets, also if it ends before it has looked. The end of a window is an event like
+ * others; a window that is closed has none. The end of the handler itself, as by the removal of its
+ * adapter, raises its eventfd.
+ *
+ * PAVO_METHOD_HANDLER_OPEN: errors: EBADF, EINVAL: no eventfd; ENOSPC: the context has
+ * PAVO_ADAPTER_HANDLERS; ENOMEM.
+ */
+#define PAVO_ADAPTER_HANDLERS 64u
+/* Most ids of one call; EINVAL: more, none, or no whole number of ids. */
+#define PAVO_HANDLER_WINDOWS 64u
+
+enum pavo_handler_method {
+	PAVO_METHOD_HANDLER_OPEN = PAVO_UVERBS_FIRST,
+	PAVO_METHOD_HANDLER_CLOSE,
+	PAVO_METHOD_HANDLER_READY,
+	PAVO_METHOD_HANDLER_TAKE,
+};
+
+enum pavo_handler_attr {
+	PAVO_ATTR_HANDLER_HANDLE = PAVO_UVERBS_FIRST,
+	PAVO_ATTR_HANDLER_EVENT, /* in: __s32, an eventfd */
+	PAVO_ATTR_HANDLER_WINDOWS, /* out: __u32 each, ids of windows; 0: no more */
+};
 
 /*
  * Commands: 64 bits in the ring of the command page, the operation in bits 63..56, its argument

@@ -37,6 +37,7 @@ pavo::RdmaOptions with(pavo::RdmaOptions all, const pavo_rdma_options &options)
 	set(all.attempts, options.attempts);
 	set(all.piece, options.piece);
 	set(all.half_piece, options.half_piece);
+	all.rdma_from = options.rdma_from;
 	return all;
 }
 

@@ -3,6 +3,8 @@
 #include "rdma_engine.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "error.hpp"
 
@@ -37,6 +39,9 @@ void nothing(uint64_t, std::span<std::byte> to)
 	std::ranges::fill(to, std::byte(0));
 }
 
+/* Channels of a peer without contexts: transfers that may be under way. */
+constexpr size_t fifo_channels = 4;
+
 bool possible(Direction direction, const RdmaMove &move)
 {
 	bool write = direction == Direction::write;
@@ -51,8 +56,9 @@ bool possible(Direction direction, const RdmaMove &move)
 
 } // namespace
 
-RdmaEngine::RdmaEngine(RdmaPort &port, const RdmaOptions &options)
-	: port_(port), options_(options), feeder_(port)
+RdmaEngine::RdmaEngine(RdmaPort &port, const RdmaOptions &options,
+		       RdmaFifo *fifo)
+	: port_(port), options_(options), feeder_(port), fifo_(fifo)
 {
 	options_.attempts = std::clamp(options_.attempts, 1u, 65535u);
 	options_.piece = std::max(options_.piece, 1u);
@@ -61,11 +67,17 @@ RdmaEngine::RdmaEngine(RdmaPort &port, const RdmaOptions &options)
 
 size_t RdmaEngine::add(const RdmaPeer &peer, std::span<const uint32_t> locals)
 {
-	peers_.push_back({peer.address, {}, {}});
+	peers_.push_back({peer.address, locals.size(), {}, {}});
 	Peer &added = peers_.back();
 
+	for (size_t i = 0; fifo_ && i < fifo_channels; i++) {
+		added.fifo.idle.push_back(channels_.size());
+		Channel &channel = channels_.emplace_back();
+		channel.peer = peers_.size() - 1;
+		channel.fifo = true;
+	}
 	for (size_t i = 0; i < locals.size(); i++) {
-		added.idle.push_back(channels_.size());
+		added.rdma.idle.push_back(channels_.size());
 		by_local_[locals[i]] = channels_.size();
 		Channel &channel = channels_.emplace_back();
 		channel.peer = peers_.size() - 1;
@@ -87,7 +99,9 @@ std::error_code RdmaEngine::begin(Direction direction, size_t peer,
 	operation->move = move;
 	operation->done = std::move(done);
 	operation->notified = !move.notify;
-	peers_[peer].waiting.push_back(std::move(operation));
+	operation->by_fifo = goes_by_fifo(peers_[peer], move);
+	Way &way = operation->by_fifo ? peers_[peer].fifo : peers_[peer].rdma;
+	way.waiting.push_back(std::move(operation));
 	operations_++;
 	pump(peer, now);
 	return {};
@@ -95,10 +109,27 @@ std::error_code RdmaEngine::begin(Direction direction, size_t peer,
 
 /* ------------------------------------------------------------------ pieces */
 
-/* Return the bytes of one request. */
-uint32_t RdmaEngine::piece_of(const RdmaMove &move) const
+/*
+ * Choose the way of an operation. A half operation is for the FIFO anyway, and its contexts find
+ * duplicates.
+ */
+bool RdmaEngine::goes_by_fifo(const Peer &peer, const RdmaMove &move) const
 {
-	return move.target == RdmaEnd::fifo || move.source == RdmaEnd::fifo ?
+	if (!fifo_)
+		return false;
+	return !use_rdma_ || !peer.contexts ||
+	       (move.length < options_.rdma_from &&
+		move.target == RdmaEnd::memory &&
+		move.source == RdmaEnd::memory);
+}
+
+/* Return the bytes of one request. */
+uint32_t RdmaEngine::piece_of(const Operation &operation) const
+{
+	const RdmaMove &move = operation.move;
+
+	return operation.by_fifo || move.target == RdmaEnd::fifo ||
+			       move.source == RdmaEnd::fifo ?
 		       std::min(options_.piece, options_.half_piece) :
 		       options_.piece;
 }
@@ -112,7 +143,7 @@ void RdmaEngine::next_piece(Operation &operation, Channel &channel) const
 {
 	const RdmaMove &move = operation.move;
 	uint32_t left = move.length - operation.requested;
-	uint32_t piece = piece_of(move);
+	uint32_t piece = piece_of(operation);
 	bool last = operation.begun && !left;
 	bool write = operation.direction == Direction::write;
 	bool only = write && move.length <= piece;
@@ -141,20 +172,128 @@ void RdmaEngine::next_piece(Operation &operation, Channel &channel) const
 /* Give pieces of waiting operations to idle channels. */
 void RdmaEngine::pump(size_t number, Clock::time_point now)
 {
-	Peer &peer = peers_[number];
+	pump(peers_[number].rdma, now);
+	pump(peers_[number].fifo, now);
+}
 
-	while (!peer.idle.empty() && !peer.waiting.empty()) {
-		Shared operation = peer.waiting.front();
-		Channel &channel = channels_[peer.idle.back()];
+void RdmaEngine::pump(Way &way, Clock::time_point now)
+{
+	while (!way.idle.empty() &&
+	       !(way.waiting.empty() && way.redriven.empty())) {
+		const size_t number = way.idle.back();
+		Channel &channel = channels_[number];
 
-		next_piece(*operation, channel);
-		if (operation->requested == operation->move.length)
-			peer.waiting.pop_front();
-		peer.idle.pop_back();
-		channel.operation = std::move(operation);
+		way.idle.pop_back();
+		if (!way.redriven.empty()) {
+			static_cast<Piece &>(channel) =
+				std::move(way.redriven.front());
+			way.redriven.pop_front();
+		} else {
+			Shared operation = way.waiting.front();
+
+			static_cast<Piece &>(channel) = {};
+			next_piece(*operation, channel);
+			if (operation->requested == operation->move.length)
+				way.waiting.pop_front();
+			channel.operation = std::move(operation);
+		}
 		channel.attempts = 0;
-		send_request(channel, now);
+		if (channel.fifo)
+			send_by_fifo(number, now);
+		else
+			send_request(channel, now);
 	}
+}
+
+void RdmaEngine::send_by_fifo(size_t number, Clock::time_point now)
+{
+	const Channel &channel = channels_[number];
+	const RdmaMove &move = channel.operation->move;
+	const uint64_t remote = channel.final ?
+					RdmaNotification::number(move.length) :
+					(move.remote + channel.offset).value;
+	FifoTransfer transfer = {.direction = channel.direction,
+				 .peer = peers_[channel.peer].address,
+				 .local = (move.local + channel.offset).value,
+				 .remote = remote,
+				 .length = channel.final ? 1 : channel.length,
+				 .tag = move.tag,
+				 .flags = uint8_t(channel.flags &
+						  FifoMessage::known_flags),
+				 .fill = {}};
+
+	/* The target of a read is this end, which knows the end without a flag. */
+	if (channel.direction == Direction::read)
+		transfer.flags &= uint8_t(~rdma_flag::notify_target);
+	if (channel.feeds)
+		transfer.fill = channel.final ? RdmaFill(nothing) : move.fill;
+	fifo_->start(
+		transfer,
+		[this, number](std::error_code error, Clock::time_point end) {
+			piece_over(number, error, end);
+		},
+		now);
+}
+
+/*
+ * Let a refused piece go the other way. By the FIFOs, if RDMA has refused its first attempt, of which
+ * no packet has left; by RDMA, if one end has not mapped the memory itself, though another process of
+ * the job may have. Return: false: it has failed.
+ */
+bool RdmaEngine::redrive(Channel &channel, std::error_code error)
+{
+	Peer &peer = peers_[channel.peer];
+	const bool to_rdma = channel.fifo && peer.contexts && use_rdma_ &&
+			     error == std::errc::bad_address;
+	const bool to_fifo = fifo_ && !channel.fifo && !channel.attempts &&
+			     error == std::errc::invalid_argument;
+
+	if (channel.redriven || !(to_rdma || to_fifo))
+		return false;
+	move_piece(channel, to_rdma ? peer.rdma : peer.fifo);
+	return true;
+}
+
+void RdmaEngine::move_piece(Channel &channel, Way &way)
+{
+	channel.redriven = true;
+	way.redriven.push_back(
+		std::exchange(static_cast<Piece &>(channel), {}));
+}
+
+/* Let all operations that wait for a channel go by the FIFOs. */
+void RdmaEngine::move_to_fifo(Peer &peer)
+{
+	for (Shared &operation : peer.rdma.waiting) {
+		operation->by_fifo = true;
+		peer.fifo.waiting.push_back(std::move(operation));
+	}
+	peer.rdma.waiting.clear();
+	std::ranges::move(peer.rdma.redriven,
+			  std::back_inserter(peer.fifo.redriven));
+	peer.rdma.redriven.clear();
+}
+
+void RdmaEngine::use_rdma(bool use, Clock::time_point now)
+{
+	if (!fifo_ || use == use_rdma_)
+		return;
+	use_rdma_ = use;
+	for (size_t i = 0; i < peers_.size(); i++) {
+		if (!use)
+			move_to_fifo(peers_[i]);
+		pump(i, now);
+	}
+}
+
+/* Request no more pieces of an operation that has failed. */
+void RdmaEngine::forget(Way &way, const Shared &operation)
+{
+	std::erase(way.waiting, operation);
+	operation->under_way -=
+		uint32_t(std::erase_if(way.redriven, [&](const Piece &piece) {
+			return piece.operation == operation;
+		}));
 }
 
 RdmaEngine::Clock::duration RdmaEngine::timeout(const Channel &channel) const
@@ -262,7 +401,7 @@ void RdmaEngine::unframe(Channel &channel)
 	if (channel.framed)
 		port_.forget(channel.frame);
 	channel.framed = false;
-	if (channel.feeds)
+	if (channel.feeds && !channel.fifo)
 		feeder_.stop(channel.local);
 }
 
@@ -312,7 +451,7 @@ void RdmaEngine::renew_local(uint32_t old, uint32_t now_it_is,
 bool RdmaEngine::is_to(const Channel &channel, WindowAddress address,
 		       uint32_t remote) const
 {
-	return peers_[channel.peer].address == address &&
+	return !channel.fifo && peers_[channel.peer].address == address &&
 	       channel.remote == remote;
 }
 
@@ -320,6 +459,12 @@ void RdmaEngine::renew_remote(WindowAddress peer, uint32_t old,
 			      uint32_t now_it_is, uint64_t ended,
 			      Clock::time_point now)
 {
+	if (is_no_rcxt(now_it_is)) {
+		for (size_t i = 0; fifo_ && i < channels_.size(); i++)
+			if (is_to(channels_[i], peer, old))
+				lose_channel(i, ended, now);
+		return;
+	}
 	/* A context serves one channel. */
 	for (const Channel &channel : channels_)
 		if (is_to(channel, peer, now_it_is))
@@ -327,6 +472,31 @@ void RdmaEngine::renew_remote(WindowAddress peer, uint32_t old,
 	for (size_t i = 0; i < channels_.size(); i++)
 		if (is_to(channels_[i], peer, old))
 			renew_channel(i, now_it_is, ended, now);
+}
+
+/* The peer has no context for it any more, and none of its packets is placed. */
+void RdmaEngine::lose_channel(size_t number, uint64_t ended,
+			      Clock::time_point now)
+{
+	Channel &channel = channels_[number];
+	Peer &peer = peers_[channel.peer];
+	const uint64_t first = channel.tid - channel.attempts;
+
+	if (channel.lost || ended > first)
+		return;
+	channel.lost = true;
+	std::erase(peer.rdma.idle, number);
+	if (!--peer.contexts)
+		move_to_fifo(peer);
+	if (channel.operation) {
+		port_.cancel(channel.local);
+		unframe(channel);
+		if (channel.direction == Direction::write && ended == first)
+			piece_over(number, {}, now);
+		else
+			move_piece(channel, peer.fifo);
+	}
+	pump(channel.peer, now);
 }
 
 void RdmaEngine::renew_channel(size_t number, uint32_t now_it_is,
@@ -364,18 +534,25 @@ void RdmaEngine::piece_over(size_t number, std::error_code error,
 			    Clock::time_point now)
 {
 	Channel &channel = channels_[number];
-	Shared operation = std::move(channel.operation);
 	size_t peer = channel.peer;
+	Way &own_way = channel.fifo ? peers_[peer].fifo : peers_[peer].rdma;
 
 	unframe(channel);
-	channel.operation = nullptr;
 	channel.refused = {};
-	peers_[peer].idle.push_back(number);
+	if (!channel.lost)
+		own_way.idle.push_back(number);
+	if (error && redrive(channel, error)) {
+		pump(peer, now);
+		return;
+	}
+	Shared operation = std::move(channel.operation);
+
+	channel.operation = nullptr;
 	operation->under_way--;
 	if (error && !operation->error) {
 		operation->error = error;
-		/* Request no more pieces of it. */
-		std::erase(peers_[peer].waiting, operation);
+		forget(peers_[peer].rdma, operation);
+		forget(peers_[peer].fifo, operation);
 		operation->requested = operation->move.length;
 		operation->notified = true;
 	}
@@ -383,8 +560,11 @@ void RdmaEngine::piece_over(size_t number, std::error_code error,
 		   operation->requested == operation->move.length;
 	bool finished = all && operation->notified;
 
-	if (all && !finished)
-		peers_[peer].waiting.push_front(operation);
+	if (all && !finished) {
+		Way &way = operation->by_fifo ? peers_[peer].fifo :
+						peers_[peer].rdma;
+		way.waiting.push_front(operation);
+	}
 	pump(peer, now);
 	/* Last, since the callback may throw. */
 	if (finished)
@@ -433,6 +613,10 @@ void RdmaEngine::look_at(size_t number, Clock::time_point now)
 	if (state != FrameState::empty) {
 		channel.framed = false;
 		channel.refused = verdict(state);
+		/* No packet of it has left, and there are no other contexts. */
+		if (state == FrameState::bad_rcxt && !use_rdma_ &&
+		    !channel.attempts)
+			channel.refused = code(std::errc::invalid_argument);
 		/* It was not sent, so no answer can come: retry soon. */
 		if (state != FrameState::sent)
 			channel.deadline = std::min(channel.deadline,
@@ -450,8 +634,10 @@ size_t RdmaEngine::look(Clock::time_point now)
 
 	pump_feeds();
 	for (size_t i = 0; i < channels_.size(); i++)
-		if (channels_[i].operation)
+		if (channels_[i].operation && !channels_[i].fifo)
 			look_at(i, now);
+	if (fifo_)
+		fifo_->look(now);
 	return ended_ - before;
 }
 
@@ -461,8 +647,10 @@ RdmaEngine::Clock::time_point RdmaEngine::due() const
 
 	if (feeder_.busy())
 		return Clock::time_point::min();
+	if (fifo_)
+		due = fifo_->due();
 	for (const Channel &channel : channels_)
-		if (channel.operation)
+		if (channel.operation && !channel.fifo)
 			due = std::min(due, channel.deadline);
 	return due;
 }
@@ -472,13 +660,20 @@ void RdmaEngine::stop()
 	for (Channel &channel : channels_) {
 		if (!channel.operation)
 			continue;
-		port_.cancel(channel.local);
+		if (!channel.fifo)
+			port_.cancel(channel.local);
 		unframe(channel);
 		channel.operation = nullptr;
 	}
-	for (Peer &peer : peers_)
-		peer.waiting.clear();
+	for (Peer &peer : peers_) {
+		peer.rdma.waiting.clear();
+		peer.rdma.redriven.clear();
+		peer.fifo.waiting.clear();
+		peer.fifo.redriven.clear();
+	}
 	feeder_.stop();
+	if (fifo_)
+		fifo_->stop();
 	operations_ = 0;
 }
 

@@ -23,6 +23,7 @@
 namespace pavo {
 
 class RdmaEngine;
+class RdmaFifo;
 class RdmaOnce;
 class Striped;
 
@@ -42,6 +43,13 @@ struct RdmaOptions {
 	uint32_t piece = 1 << 18;
 	/** The same where one end is a FIFO, whose free frames have to hold the piece. */
 	uint32_t half_piece = 1 << 15;
+	/**
+	 * Operations of fewer bytes go by the FIFOs, in messages, not by RDMA. The peer's process
+	 * copies the bytes, in progress(); so its progress() has to be called, and it has to have
+	 * mapped the memory itself: else the library goes on by RDMA. 0: all go by RDMA. With
+	 * PAVO_JOB_RDMA=0 in the environment none does.
+	 */
+	uint32_t rdma_from = 0;
 };
 
 /** A peer's address and contexts, which it has sent by a message or by other means. */
@@ -54,7 +62,7 @@ struct RdmaPeer {
 /** A completed operation of a peer that notifies this process: all its data is visible. */
 struct RdmaArrival {
 	WindowAddress from;
-	/** Context of this end that the operation used. */
+	/** Context of this end that the operation used; is_no_rcxt(): it came by the FIFOs. */
 	uint32_t rcxt;
 	uint32_t tag;
 	/** Bytes of the operation. */
@@ -132,12 +140,14 @@ public:
 
 	/**
 	 * Takes contexts of the adapter for one peer's operations. @rcxts: set to as many numbers
-	 * as it holds, which the program sends to that peer. Fails as Rcxts::take().
+	 * as it holds, which the program sends to that peer. Fails as Rcxts::take(). With
+	 * PAVO_JOB_RDMA=0 in the environment it takes none, and the numbers say so (is_no_rcxt()).
 	 */
 	Result<void> take_rcxts(std::span<uint32_t> rcxts) noexcept;
 	/**
-	 * Adds a peer, and takes as many contexts of this window as the peer has given. Fails with
-	 * EINVAL: @peer has no contexts; as Rcxts::take().
+	 * Adds a peer, and takes as many contexts of this window as the peer has given. If the adapter
+	 * or the user has none left, or one of the two ends uses none, operations go by the FIFOs.
+	 * Fails with EINVAL: @peer has no contexts; as Rcxts::take(), but for ENOSPC and EDQUOT.
 	 */
 	Result<Peer> add(const RdmaPeer &peer) noexcept;
 	/** Returns the address of a peer's window; all 0 where there is no such peer. */
@@ -250,6 +260,7 @@ private:
 	Rcxts rcxts_;
 	std::unique_ptr<RdmaOnce> once_;
 	std::unique_ptr<WindowPort> port_;
+	std::unique_ptr<RdmaFifo> fifo_;
 	std::unique_ptr<RdmaEngine> engine_;
 	/** Peers' queries for the present number of a context. */
 	struct Query {
@@ -261,10 +272,9 @@ private:
 	uint32_t recoveries_;
 	/** By their kind. */
 	std::map<uint8_t, std::function<void(const Message &)>> message_;
-	std::function<void(const RdmaArrival &)> arrival_;
-	std::function<void(const RdmaPiece &)> piece_;
-	std::function<RdmaFill(const RdmaReadRequest &)> feed_;
 	std::function<void(uint32_t)> recovery_;
+	/** The environment has PAVO_JOB_RDMA=0. */
+	bool off_;
 };
 
 } // namespace pavo
