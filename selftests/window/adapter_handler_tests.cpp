@@ -243,9 +243,10 @@ TEST_F(AdapterHandlers, ThreadsThatSleepFindAllMessages)
 				.send({node_b, windows[n % many]->number()}, {})
 				.has_value();
 		}));
-		if (n % 16 == 15)
+		if (n % 16 == 15) {
 			ASSERT_TRUE(eventually([&] { return came == n + 1; }))
 				<< came << " of " << n + 1;
+		}
 	}
 	over = true;
 	/* Each is woken once more. */

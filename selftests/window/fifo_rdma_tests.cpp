@@ -321,7 +321,8 @@ TEST(FifoRdma, GoesOnWhenTheAdapterHasNoContexts)
 	std::vector<uint32_t> all(8);
 	recover(both.device_b);
 	must(greedy->take_rcxts(all));
-	move_some(both, 6, 5000);
+	/* More than there are channels, so that each finds out. */
+	move_some(both, 12, 5000);
 	EXPECT_EQ(both.b.lmt().value().rcxts_owned, 0u);
 	/* Once none is left, nothing goes by RDMA. */
 	by_rdma = packets.by();

@@ -305,6 +305,9 @@ Result<void> Rdma::begin(Direction direction, Peer peer, const RdmaMove &move,
 			 Done done)
 {
 	auto begun = guarded([&]() -> Result<void> {
+		/* Contexts of before would only be refused. */
+		if (window_->recoveries() != recoveries_)
+			(void)renew(Clock::now());
 		return to_result(engine_->begin(direction, peer, move,
 						std::move(done), Clock::now()));
 	});

@@ -99,9 +99,7 @@ std::error_code RdmaEngine::begin(Direction direction, size_t peer,
 	operation->move = move;
 	operation->done = std::move(done);
 	operation->notified = !move.notify;
-	operation->by_fifo = goes_by_fifo(peers_[peer], move);
-	Way &way = operation->by_fifo ? peers_[peer].fifo : peers_[peer].rdma;
-	way.waiting.push_back(std::move(operation));
+	way_of(peers_[peer], *operation).waiting.push_back(operation);
 	operations_++;
 	pump(peer, now);
 	return {};
@@ -121,6 +119,14 @@ bool RdmaEngine::goes_by_fifo(const Peer &peer, const RdmaMove &move) const
 	       (move.length < options_.rdma_from &&
 		move.target == RdmaEnd::memory &&
 		move.source == RdmaEnd::memory);
+}
+
+/* Once an operation goes by the FIFOs, all of its rest does. */
+RdmaEngine::Way &RdmaEngine::way_of(Peer &peer, Operation &operation) const
+{
+	operation.by_fifo = operation.by_fifo ||
+			    goes_by_fifo(peer, operation.move);
+	return operation.by_fifo ? peer.fifo : peer.rdma;
 }
 
 /* Return the bytes of one request. */
@@ -560,11 +566,8 @@ void RdmaEngine::piece_over(size_t number, std::error_code error,
 		   operation->requested == operation->move.length;
 	bool finished = all && operation->notified;
 
-	if (all && !finished) {
-		Way &way = operation->by_fifo ? peers_[peer].fifo :
-						peers_[peer].rdma;
-		way.waiting.push_front(operation);
-	}
+	if (all && !finished)
+		way_of(peers_[peer], *operation).waiting.push_front(operation);
 	pump(peer, now);
 	/* Last, since the callback may throw. */
 	if (finished)

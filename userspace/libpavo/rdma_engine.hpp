@@ -196,6 +196,7 @@ private:
 	void pump(size_t peer, Clock::time_point now);
 	void pump(Way &way, Clock::time_point now);
 	bool goes_by_fifo(const Peer &peer, const RdmaMove &move) const;
+	Way &way_of(Peer &peer, Operation &operation) const;
 	void send_by_fifo(size_t channel, Clock::time_point now);
 	bool redrive(Channel &channel, std::error_code error);
 	void move_piece(Channel &channel, Way &way);
