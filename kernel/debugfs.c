@@ -114,9 +114,9 @@ static const struct seq_operations blocks_ops = {
 
 static int open_blocks(struct inode *inode, struct file *file)
 {
-	struct pavo_block_cursor *cursor = __seq_open_private(
-		file, &blocks_ops, sizeof(struct pavo_block_cursor));
+	struct pavo_block_cursor *cursor;
 
+	cursor = __seq_open_private(file, &blocks_ops, sizeof(*cursor));
 	if (!cursor)
 		return -ENOMEM;
 	cursor->of = inode->i_private;
@@ -135,10 +135,13 @@ static const struct file_operations blocks_fops = {
 
 static void create_files(const struct pavo_debugfs_file *of)
 {
-	for (; of && of->name; of++)
-		debugfs_create_file(
-			of->name, of->all ? 0444 : 0400, root, (void *)of,
-			of->count_blocks ? &blocks_fops : &file_fops);
+	const struct file_operations *fops;
+
+	for (; of && of->name; of++) {
+		fops = of->count_blocks ? &blocks_fops : &file_fops;
+		debugfs_create_file(of->name, of->all ? 0444 : 0400, root,
+				    (void *)of, fops);
+	}
 }
 
 void pavo_debugfs_init(void)

@@ -277,15 +277,18 @@ void pavo_event_early(struct pavo_fifo_window *window, u32 n);
 /** pavo_event_slot - note a taken slot. Return: true: the early event is due. Window locked. */
 bool pavo_event_slot(struct pavo_fifo_window *window);
 /**
- * pavo_events_deliver - give an event to the next handler that is ready; keep it if none is. Lock
- * held.
+ * pavo_events_deliver - give an event to the next handler that is ready; keep it if none is.
+ * @events: the handlers; lock held
  */
 void pavo_events_deliver(struct pavo_events *events);
 /** pavo_events_ready - note that a handler is ready. Return: 0; -EINVAL: no such handler. */
 int pavo_events_ready(struct pavo_events *events, u32 number);
 /**
- * pavo_events_add - register the eventfd @fd as a handler, not ready. Return: its number; -EBADF,
- * -EINVAL: not an eventfd; -ENOSPC: too many. Context: process.
+ * pavo_events_add - register a handler, which is not ready.
+ * @events: the handlers
+ * @fd:     its eventfd
+ *
+ * Return: its number; -EBADF, -EINVAL: not an eventfd; -ENOSPC: too many. Context: process.
  */
 int pavo_events_add(struct pavo_events *events, int fd);
 /** pavo_events_wake - raise the eventfd of a handler, which the process ends or loses. */

@@ -190,6 +190,22 @@ TEST_F(AdapterHandlers, ThereAreNoMoreThanSo)
 	EXPECT_EQ(all.back().windows({}),
 		  pavo::Unexpected(std::errc::invalid_argument));
 	EXPECT_EQ(must(all.back().windows(numbers)), 0u);
+	/* No whole ids, and more than a call takes. */
+	std::vector<std::byte> odd(sizeof(uint32_t) + 1);
+	all.pop_back();
+	pavo::Command own(PAVO_OBJECT_HANDLER, PAVO_METHOD_HANDLER_OPEN);
+	ASSERT_EQ(own.new_handle(PAVO_ATTR_HANDLER_HANDLE)
+			  .in(PAVO_ATTR_HANDLER_EVENT, int32_t(all[0].fd()))
+			  .run(pair.device_b.fd()),
+		  0);
+	for (auto bytes :
+	     {std::span(odd), std::as_writable_bytes(std::span(numbers))})
+		EXPECT_EQ(pavo::Command(PAVO_OBJECT_HANDLER,
+					PAVO_METHOD_HANDLER_TAKE)
+				  .handle(PAVO_ATTR_HANDLER_HANDLE, own.made())
+				  .out_array(PAVO_ATTR_HANDLER_WINDOWS, bytes)
+				  .run(pair.device_b.fd()),
+			  EINVAL);
 	/* No eventfd. */
 	EXPECT_EQ(bad.new_handle(PAVO_ATTR_HANDLER_HANDLE)
 			  .in(PAVO_ATTR_HANDLER_EVENT, int32_t(-1))

@@ -261,10 +261,10 @@ struct pavo_rdma_done {
  * context, beside those windows' own eventfds and handlers: each event goes to one handler that is
  * ready, round-robin, else one event is kept, as above. The adapter notes which windows had events.
  * PAVO_METHOD_HANDLER_TAKE takes the ids of such windows: call it until there is a 0 in the array,
- * then look at each window, and then call PAVO_METHOD_HANDLER_READY. What a handler has taken no
- * other handler gets, also if it ends before it has looked. The end of a window is an event like
- * others; a window that is closed has none. The end of the handler itself, as by the removal of its
- * adapter, raises its eventfd.
+ * then look at each window, and then call PAVO_METHOD_HANDLER_READY. No other handler gets an id
+ * that was taken, also if the handler that took it ends before it has looked. The end of a window
+ * is an event like others; a window that is closed has none. The end of the handler itself, as by
+ * the removal of its adapter, raises its eventfd.
  *
  * PAVO_METHOD_HANDLER_OPEN: errors: EBADF, EINVAL: no eventfd; ENOSPC: the context has
  * PAVO_ADAPTER_HANDLERS; ENOMEM.

@@ -17,7 +17,8 @@ static_assert(int(FrameType::rdma_piece) == PAVO_FRAME_RDMA_PIECE);
 static_assert(int(FrameState::dead) == PAVO_FRAME_DEAD);
 static_assert(message_kind::plain == PAVO_MESSAGE_PLAIN &&
 	      message_kind::rdma == PAVO_MESSAGE_RDMA &&
-	      message_kind::striped == PAVO_MESSAGE_STRIPED);
+	      message_kind::striped == PAVO_MESSAGE_STRIPED &&
+	      message_kind::fifo == PAVO_MESSAGE_FIFO);
 static_assert(rdma_flag::notify_source == PAVO_RDMA_NOTIFY_SOURCE &&
 	      rdma_flag::notify_target == PAVO_RDMA_NOTIFY_TARGET &&
 	      rdma_flag::to_fifo == PAVO_RDMA_TO_FIFO &&

@@ -44,7 +44,7 @@ uint64_t first_number()
 			.count());
 }
 
-/* Numbers of no contexts, which differ so that a program may tell them apart. */
+/* Numbers of no contexts, which differ: Striped takes one as the name of a path. */
 void set_no_rcxts(std::span<uint32_t> rcxts)
 {
 	static std::atomic<uint32_t> next = 0;

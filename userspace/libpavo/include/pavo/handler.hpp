@@ -76,7 +76,7 @@ private:
  *
  * A thread with such a handler waits for fd(), calls take(), then windows() until that returns less
  * than there is space for, looks at each of these windows as at one with a Handler, and then calls
- * ready(). What it took no other handler gets. There may be no window, if another thread took it.
+ * ready(). No other handler gets the numbers that it took. There may be no window, if another thread took it.
  * Each handler is for one thread at a time; different handlers may be used by different threads.
  */
 class AdapterHandler {
