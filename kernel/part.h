@@ -22,12 +22,18 @@ struct seq_file;
  * @all:  it may be read by all users who reach it, not by root alone
  * @show: prints what concerns an adapter; called for each. Sleeps
  * @show_machine: prints the file, if it is about the whole machine
+ * @count_blocks: number of blocks of an adapter, if the file is too long to be printed at once;
+ *       else NULL
+ * @show_block: prints one of them, from 0 on. No lock is held from one block to the next
  */
 struct pavo_debugfs_file {
 	const char *name;
 	bool all;
 	void (*show)(struct seq_file *file, struct pavo_dev *dev);
 	void (*show_machine)(struct seq_file *file);
+	u64 (*count_blocks)(const struct pavo_dev *dev);
+	void (*show_block)(struct seq_file *file, struct pavo_dev *dev,
+			   u64 block);
 };
 
 /**

@@ -34,6 +34,7 @@ static const struct uapi_definition methods[] = {
 #if IS_ENABLED(CONFIG_PAVO_WINDOWS)
 	UAPI_DEF_CHAIN(pavo_job_defs),
 	UAPI_DEF_CHAIN(pavo_window_defs),
+	UAPI_DEF_CHAIN(pavo_handler_defs),
 	UAPI_DEF_CHAIN(pavo_netif_defs),
 #endif
 #if IS_ENABLED(CONFIG_PAVO_DIRECT)

@@ -58,6 +58,9 @@ static void do_effects(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 	if (tr->effects & (PAVO_EFFECT_COUNT | PAVO_EFFECT_FAIL))
 		pavo_held_count(window, tr->counter,
 				tr->effects & PAVO_EFFECT_COUNT);
+	if (tr->effects & PAVO_EFFECT_VIOLATION)
+		pavo_window_violation(window, rcxt->op.id, rcxt->op.peer.node,
+				      rcxt->op.peer.window);
 }
 
 /* ---------------------------------------------------------------- actions */

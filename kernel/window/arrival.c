@@ -121,6 +121,7 @@ void pavo_arrival_still_mapped(struct pavo_operation *op,
 			       struct pavo_transition *tr, u32 foreign)
 {
 	if (!foreign) {
+		tr->effects |= PAVO_EFFECT_VIOLATION;
 		end_placing(op, tr);
 		return;
 	}
@@ -138,6 +139,7 @@ static void refuse_place(struct pavo_operation *op, struct pavo_transition *tr)
 {
 	pavo_transition_count(tr, PAVO_CNT_rx_drop_rdma_pvo);
 	if (!op->reading) {
+		tr->effects |= PAVO_EFFECT_VIOLATION;
 		end_placing(op, tr);
 		return;
 	}

@@ -13,7 +13,7 @@
 #include <linux/sched/mm.h>
 #include <linux/seq_file.h>
 #include "jobs/job.h"
-#include "window/window_private.h"
+#include "window/handler.h"
 
 /* Let no more frames be sent or received. Return: 0; -EALREADY: it was closed before. */
 static int shut_window(struct pavo_fifo_window *window)
@@ -97,6 +97,9 @@ void pavo_window_close(struct pavo_fifo_window *window)
 	pavo_worker_remove(&window->page);
 	pavo_window_disable(window);
 	xa_erase(&all->table, window->id);
+	pavo_handlers_forget(window);
+	if (window->handler_group)
+		pavo_handlers_leave(all, window->handler_group);
 	pavo_share_give(&all->shares, pavo_job_user(window->job));
 	pavo_window_detach(window);
 	atomic_long_add(window->locked, &all->closing);

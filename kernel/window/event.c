@@ -10,18 +10,21 @@
  */
 #include <linux/bitmap.h>
 #include <linux/nospec.h>
-#include "window/window_private.h"
+#include "window/handler.h"
 
-void pavo_events_init(struct pavo_events *events)
+void pavo_events_init(struct pavo_events *events, struct eventfd_ctx **handler,
+		      u32 most)
 {
 	spin_lock_init(&events->lock);
+	events->handler = handler;
+	events->most = most;
 }
 
 void pavo_events_free(struct pavo_events *events)
 {
 	unsigned int n;
 
-	for_each_set_bit(n, &events->registered, PAVO_HANDLERS)
+	for_each_set_bit(n, events->registered, events->most)
 		eventfd_ctx_put(events->handler[n]);
 }
 
@@ -30,19 +33,18 @@ void pavo_events_free(struct pavo_events *events)
 /* Raise a registered handler. Lock held, so its eventfd stays. */
 static void raise_handler(struct pavo_events *events, u32 number)
 {
-	__clear_bit(number, &events->ready);
-	__set_bit(number, &events->given);
-	events->next = (number + 1) % PAVO_HANDLERS;
+	__clear_bit(number, events->ready);
+	__set_bit(number, events->given);
+	events->next = (number + 1) % events->most;
 	pavo_eventfd_signal(events->handler[number]);
 }
 
-/* Give an event to the next handler that is ready; keep it if none is. Lock held. */
-static void deliver_event(struct pavo_events *events)
+void pavo_events_deliver(struct pavo_events *events)
 {
 	u32 number =
-		find_next_bit_wrap(&events->ready, PAVO_HANDLERS, events->next);
+		find_next_bit_wrap(events->ready, events->most, events->next);
 
-	if (number < PAVO_HANDLERS)
+	if (number < events->most)
 		raise_handler(events, number);
 	else
 		events->kept = true;
@@ -55,8 +57,9 @@ void pavo_window_event(struct pavo_fifo_window *window)
 	if (window->recv.event)
 		pavo_eventfd_signal(window->recv.event);
 	spin_lock_bh(&events->lock);
-	deliver_event(events);
+	pavo_events_deliver(events);
 	spin_unlock_bh(&events->lock);
+	pavo_handlers_event(window);
 	pavo_count(window->dev, window_events);
 }
 
@@ -74,31 +77,87 @@ void pavo_window_notify_end(struct pavo_fifo_window *window)
 	spin_lock_bh(&events->lock);
 	/* A handler that becomes ready after this is raised at once. */
 	events->over = true;
-	for_each_set_bit(number, &events->registered, PAVO_HANDLERS)
+	for_each_set_bit(number, events->registered, events->most)
 		raise_handler(events, number);
 	spin_unlock_bh(&events->lock);
+	pavo_handlers_event(window);
 	pavo_count(window->dev, window_events);
 }
 
-int pavo_event_ready(struct pavo_fifo_window *window, u32 number)
+int pavo_events_ready(struct pavo_events *events, u32 number)
 {
-	struct pavo_events *events = &window->events;
 	bool registered;
 
-	if (number >= PAVO_HANDLERS)
+	if (number >= events->most)
 		return -EINVAL;
-	number = array_index_nospec(number, PAVO_HANDLERS);
+	number = array_index_nospec(number, events->most);
 	spin_lock_bh(&events->lock);
-	registered = test_bit(number, &events->registered);
+	registered = test_bit(number, events->registered);
 	if (registered && (events->kept || events->over)) {
 		events->kept = false;
 		raise_handler(events, number);
 	} else if (registered) {
-		__clear_bit(number, &events->given);
-		__set_bit(number, &events->ready);
+		__clear_bit(number, events->given);
+		__set_bit(number, events->ready);
 	}
 	spin_unlock_bh(&events->lock);
 	return registered ? 0 : -EINVAL;
+}
+
+/* ------------------------------------------------------------ notifications */
+
+void pavo_window_violation(struct pavo_fifo_window *window, u32 rcxt, u32 node,
+			   u32 peer)
+{
+	struct pavo_violations *violations = &window->violations;
+	bool event_due;
+
+	spin_lock_bh(&window->lock);
+	violations->count++;
+	violations->rcxt = rcxt;
+	violations->node = node;
+	violations->window = peer;
+	/* A peer that repeats a violation does not wake the process each time. */
+	event_due = !violations->unread;
+	violations->unread = true;
+	spin_unlock_bh(&window->lock);
+	if (event_due)
+		pavo_window_event(window);
+}
+
+void pavo_window_show_recoveries(struct pavo_fifo_window *window)
+{
+	const struct pavo_rcxt_pool *pool = &window->dev->windows->rcxts;
+	struct pavo_command_page *page = window->commands->addr;
+
+	/* The lock, so that the last CPU to write has read the latest number. */
+	spin_lock_bh(&window->lock);
+	WRITE_ONCE(page->recoveries, READ_ONCE(pool->recoveries));
+	spin_unlock_bh(&window->lock);
+}
+
+/* Notify the process of one window of a recovery. Return: its id; 0: there is none from @id on. */
+static unsigned long notify_next_window(struct pavo_windows *all,
+					unsigned long id)
+{
+	struct pavo_fifo_window *window;
+
+	rcu_read_lock();
+	window = xa_find(&all->table, &id, ULONG_MAX, XA_PRESENT);
+	if (window) {
+		pavo_window_show_recoveries(window);
+		pavo_window_event(window);
+	}
+	rcu_read_unlock();
+	return window ? id : 0;
+}
+
+void pavo_windows_notify_recovery(struct pavo_windows *all)
+{
+	unsigned long id = 0;
+
+	while ((id = notify_next_window(all, id + 1)))
+		cond_resched();
 }
 
 /* ----------------------------------------------------------- early events */
@@ -128,15 +187,14 @@ bool pavo_event_slot(struct pavo_fifo_window *window)
 
 static int find_free_handler(const struct pavo_events *events)
 {
-	u32 number = find_first_zero_bit(&events->registered, PAVO_HANDLERS);
+	u32 number = find_first_zero_bit(events->registered, events->most);
 
-	return number < PAVO_HANDLERS ? number : -ENOSPC;
+	return number < events->most ? number : -ENOSPC;
 }
 
-int pavo_window_add_handler(struct pavo_fifo_window *window, int fd)
+int pavo_events_add(struct pavo_events *events, int fd)
 {
 	struct eventfd_ctx *ctx = eventfd_ctx_fdget(fd);
-	struct pavo_events *events = &window->events;
 	int number;
 
 	if (IS_ERR(ctx))
@@ -145,7 +203,7 @@ int pavo_window_add_handler(struct pavo_fifo_window *window, int fd)
 	number = find_free_handler(events);
 	if (number >= 0) {
 		events->handler[number] = ctx;
-		__set_bit(number, &events->registered);
+		__set_bit(number, events->registered);
 	}
 	spin_unlock_bh(&events->lock);
 	if (number < 0)
@@ -153,22 +211,29 @@ int pavo_window_add_handler(struct pavo_fifo_window *window, int fd)
 	return number;
 }
 
-int pavo_window_remove_handler(struct pavo_fifo_window *window, u32 number)
+void pavo_events_wake(struct pavo_events *events, u32 number)
 {
-	struct pavo_events *events = &window->events;
+	spin_lock_bh(&events->lock);
+	if (test_bit(number, events->registered))
+		pavo_eventfd_signal(events->handler[number]);
+	spin_unlock_bh(&events->lock);
+}
+
+int pavo_events_remove(struct pavo_events *events, u32 number)
+{
 	struct eventfd_ctx *ctx = NULL;
 
-	if (number >= PAVO_HANDLERS)
+	if (number >= events->most)
 		return -EINVAL;
-	number = array_index_nospec(number, PAVO_HANDLERS);
+	number = array_index_nospec(number, events->most);
 	spin_lock_bh(&events->lock);
-	if (__test_and_clear_bit(number, &events->registered)) {
+	if (__test_and_clear_bit(number, events->registered)) {
 		swap(ctx, events->handler[number]);
-		__clear_bit(number, &events->ready);
+		__clear_bit(number, events->ready);
 		/* The handler may not have polled since its event: give the event to another. */
-		if (__test_and_clear_bit(number, &events->given) &&
+		if (__test_and_clear_bit(number, events->given) &&
 		    !events->over)
-			deliver_event(events);
+			pavo_events_deliver(events);
 	}
 	spin_unlock_bh(&events->lock);
 	if (!ctx)
@@ -182,8 +247,8 @@ void pavo_events_lmt(struct pavo_fifo_window *window, struct pavo_lmt *lmt)
 	struct pavo_events *events = &window->events;
 
 	spin_lock_bh(&events->lock);
-	lmt->handlers = events->registered;
-	lmt->handlers_ready = events->ready;
+	lmt->handlers = events->registered[0];
+	lmt->handlers_ready = events->ready[0];
 	lmt->event_kept = events->kept;
 	spin_unlock_bh(&events->lock);
 }

@@ -14,7 +14,7 @@
 #include "id_alloc.h"
 #include "jobs/job.h"
 #include "rings/ucontext.h"
-#include "window/window_private.h"
+#include "window/handler.h"
 
 /* Nodes to which a window may have routes. */
 #define MOST_NODES 65536
@@ -76,7 +76,7 @@ static int carry_out_command(struct pavo_fifo_window *window, u64 command)
 		set_threshold(send, arg);
 		return 0;
 	case PAVO_WCMD_HANDLER_READY:
-		return pavo_event_ready(window, arg);
+		return pavo_events_ready(&window->events, arg);
 	default:
 		return -EINVAL;
 	}
@@ -274,8 +274,20 @@ void pavo_window_free(struct pavo_fifo_window *window)
 	free_fifo(&window->recv);
 	pavo_mmap_put(window->commands);
 	pavo_events_free(&window->events);
+	/* A CPU that was at work with the closed window may have raised an event. */
+	pavo_handlers_forget(window);
+	if (window->handler_group)
+		pavo_handlers_put(window->handler_group);
 	mutex_destroy(&window->mutex);
 	kfree(window);
+}
+
+static int join_handlers(struct pavo_fifo_window *window,
+			 const struct ib_ucontext *context)
+{
+	window->handler_group =
+		pavo_handlers_join(window->dev->windows, context);
+	return window->handler_group ? 0 : -ENOMEM;
 }
 
 /* Reserve @id for the window; 0: any. Errors as of pavo_window_publish(). */
@@ -349,7 +361,8 @@ struct pavo_fifo_window *pavo_window_init(struct pavo_dev *dev,
 	INIT_LIST_HEAD(&window->owned);
 	INIT_LIST_HEAD(&window->groups);
 	spin_lock_init(&window->lock);
-	pavo_events_init(&window->events);
+	INIT_LIST_HEAD(&window->pending);
+	pavo_events_init(&window->events, window->handlers, PAVO_HANDLERS);
 	mutex_init(&window->mutex);
 	return window;
 }
@@ -371,7 +384,13 @@ struct pavo_fifo_window *pavo_window_open(struct pavo_dev *dev,
 		return window;
 	err = open_memory(window, uctx, args, resp);
 	if (!err)
+		err = join_handlers(window, uctx);
+	if (!err) {
 		err = pavo_window_publish(window, 0);
+		if (err)
+			pavo_handlers_leave(dev->windows,
+					    window->handler_group);
+	}
 	if (err) {
 		pavo_window_detach(window);
 		pavo_window_free(window);
@@ -380,6 +399,8 @@ struct pavo_fifo_window *pavo_window_open(struct pavo_dev *dev,
 	page = window->commands->addr;
 	pavo_worker_add(&to_pavo_uctx(uctx)->worker, &window->page,
 			&page->flags, poll_windows);
+	/* After publish_window(): a later recovery finds the window. */
+	pavo_window_show_recoveries(window);
 	resp->window = window->id;
 	resp->max_payload = window->max_payload;
 	return window;
@@ -417,11 +438,11 @@ static u32 get_lmt_events(const struct pavo_fifo_window *window)
 	       (window->send.event ? PAVO_LMT_SEND_EVENT : 0);
 }
 
-void pavo_window_lmt(struct pavo_fifo_window *window, struct pavo_lmt *lmt)
+/* Lock held. */
+static void fill_lmt(struct pavo_fifo_window *window, struct pavo_lmt *lmt)
 {
 	const struct pavo_fifo *recv = &window->recv, *send = &window->send;
 
-	spin_lock_bh(&window->lock);
 	*lmt = (struct pavo_lmt){
 		.state = get_lmt_state(window),
 		.window = window->id,
@@ -449,8 +470,19 @@ void pavo_window_lmt(struct pavo_fifo_window *window, struct pavo_lmt *lmt)
 		.key = window->key,
 		.recv_offset = get_fifo_offset(recv),
 		.send_offset = get_fifo_offset(send),
+		.violations = window->violations.count,
+		.violation_rcxt = window->violations.rcxt,
+		.violation_node = window->violations.node,
+		.violation_window = window->violations.window,
 	};
 	pavo_events_lmt(window, lmt);
+}
+
+void pavo_window_lmt(struct pavo_fifo_window *window, struct pavo_lmt *lmt)
+{
+	spin_lock_bh(&window->lock);
+	fill_lmt(window, lmt);
+	window->violations.unread = false;
 	spin_unlock_bh(&window->lock);
 }
 
@@ -482,6 +514,9 @@ static void show_fifo_window(struct seq_file *file, const struct pavo_dev *dev,
 	seq_printf(file, " recoveries %u events %#x handlers %#x ready %#x",
 		   lmt->recoveries, lmt->events, lmt->handlers,
 		   lmt->handlers_ready);
+	seq_printf(file, " violations %u rcxt %#x node %u window %u",
+		   lmt->violations, lmt->violation_rcxt, lmt->violation_node,
+		   lmt->violation_window);
 	seq_printf(file, " kept %u%s%s\n", lmt->event_kept,
 		   lmt->flags & PAVO_WINDOW_BROADCAST ? " broadcast" : "",
 		   states[lmt->state]);
@@ -497,7 +532,9 @@ void pavo_windows_show(struct seq_file *file, struct pavo_dev *dev)
 		return;
 	rcu_read_lock();
 	xa_for_each(&dev->windows->table, id, window) {
-		pavo_window_lmt(window, &lmt);
+		spin_lock_bh(&window->lock);
+		fill_lmt(window, &lmt);
+		spin_unlock_bh(&window->lock);
 		show_fifo_window(file, dev, &lmt);
 	}
 	rcu_read_unlock();

@@ -445,13 +445,15 @@ void pavo_operation_no_memory(struct pavo_operation *op,
 			      enum pavo_pvo_result result,
 			      struct pavo_transition *tr)
 {
-	const bool own = is_still_sending(op, fragment) && op->own;
+	const bool still = is_still_sending(op, fragment);
 
 	pavo_operation_give_up(op, fragment, PAVO_FRAME_BAD_PVO, tr);
-	if (own) {
+	if (still && op->own) {
 		tr->effects |= PAVO_EFFECT_KILL;
 		return;
 	}
+	if (still)
+		tr->effects |= PAVO_EFFECT_VIOLATION;
 	pavo_transition_count(tr, PAVO_CNT_rx_drop_rdma_pvo);
 	tr->control_opcode = PAVO_OP_WINDOW_DONE;
 	tr->control = fragment->control;

@@ -20,9 +20,10 @@ struct pavo_dev;
 struct pavo_job;
 struct pavo_fifo_window;
 
-/** Windows as a part of the module (part.h), their methods and attribute. */
+/** Windows as a part of the module (part.h), methods of windows and handlers, an attribute. */
 extern const struct pavo_part pavo_window_part;
 extern const struct uapi_definition pavo_window_defs[];
+extern const struct uapi_definition pavo_handler_defs[];
 extern struct device_attribute dev_attr_recover;
 
 /**
@@ -69,18 +70,6 @@ int pavo_window_snapshot(struct pavo_fifo_window *window);
 void pavo_window_close(struct pavo_fifo_window *window);
 
 /**
- * pavo_window_add_handler - register an eventfd as a handler of events; see PAVO_HANDLERS.
- * @window: the window
- * @fd:     the eventfd
- *
- * Return: the handler's number; -EBADF, -EINVAL: not an eventfd; -ENOSPC: too many. Context:
- * process.
- */
-int pavo_window_add_handler(struct pavo_fifo_window *window, int fd);
-/** pavo_window_remove_handler - Return: 0; -EINVAL: no handler has that number. */
-int pavo_window_remove_handler(struct pavo_fifo_window *window, u32 number);
-
-/**
  * pavo_window_node - set or add routes to a node.
  * @window: the window
  * @args:   from user space, not checked yet
@@ -104,7 +93,8 @@ int pavo_window_cancel(struct pavo_fifo_window *window, u32 rcxt);
 void pavo_window_kick(struct pavo_fifo_window *window);
 
 /**
- * pavo_window_lmt - read the local mapping table of a window, as it is at this moment.
+ * pavo_window_lmt - read the local mapping table of a window, as it is at this moment, for its
+ * process: the next violation by a peer raises an event.
  * @window: the window
  * @lmt:    set; with the window key, which the caller shows to privileged readers only
  */

@@ -155,28 +155,29 @@ UVERBS_HANDLER(PAVO_METHOD_WINDOW_ADD_HANDLER)(struct uverbs_attr_bundle *attrs)
 	err = uverbs_copy_from(&fd, attrs, PAVO_ATTR_WINDOW_EVENT);
 	if (err)
 		return err;
-	number = pavo_window_add_handler(window, fd);
+	number = pavo_events_add(&window->events, fd);
 	if (number < 0)
 		return number;
 	made = number;
 	err = uverbs_copy_to(attrs, PAVO_ATTR_WINDOW_HANDLER_MADE, &made,
 			     sizeof(made));
 	if (err)
-		pavo_window_remove_handler(window, made);
+		pavo_events_remove(&window->events, made);
 	return err;
 }
 
 static int UVERBS_HANDLER(PAVO_METHOD_WINDOW_REMOVE_HANDLER)(
 	struct uverbs_attr_bundle *attrs)
 {
+	struct pavo_fifo_window *window =
+		uverbs_attr_get_obj(attrs, PAVO_ATTR_WINDOW_HANDLE);
 	u32 number;
 	int err;
 
 	err = uverbs_copy_from(&number, attrs, PAVO_ATTR_WINDOW_HANDLER);
 	if (err)
 		return err;
-	return pavo_window_remove_handler(
-		uverbs_attr_get_obj(attrs, PAVO_ATTR_WINDOW_HANDLE), number);
+	return pavo_events_remove(&window->events, number);
 }
 
 static int

@@ -24,6 +24,8 @@ static int add_windows(struct pavo_dev *dev)
 	windows->dev = dev;
 	dev->windows = windows;
 	INIT_DELAYED_WORK(&windows->manager, pavo_window_manager);
+	mutex_init(&windows->handlers_mutex);
+	INIT_LIST_HEAD(&windows->handler_groups);
 	pavo_shares_init(&windows->shares);
 	pavo_rcxts_init(&windows->rcxts);
 	pavo_groups_init(&windows->groups);
@@ -56,10 +58,27 @@ static void remove_windows(struct pavo_dev *dev)
 	pavo_shares_destroy(&windows->shares);
 	pavo_rcxts_destroy(&windows->rcxts);
 	pavo_groups_destroy(&windows->groups);
+	mutex_destroy(&windows->handlers_mutex);
 	free_percpu(windows->tasks);
 	bitmap_free(windows->active);
 	kfree(windows);
 	dev->windows = NULL;
+}
+
+/*
+ * The event for users of rdma core. It says that what a client was given by the subnet has to be
+ * requested anew, as rCxts have, and ends nothing: queue pairs go on, so DEVICE_FATAL would be
+ * wrong.
+ */
+static void dispatch_recovery(struct pavo_dev *dev)
+{
+	struct ib_event event = {
+		.device = &dev->ib,
+		.element.port_num = PAVO_PORT,
+		.event = IB_EVENT_CLIENT_REREGISTER,
+	};
+
+	ib_dispatch_event(&event);
 }
 
 /*
@@ -82,6 +101,8 @@ static ssize_t recover_store(struct device *device,
 	if (!now)
 		return -EINVAL;
 	pavo_rcxts_recover(&dev->windows->rcxts);
+	pavo_windows_notify_recovery(dev->windows);
+	dispatch_recovery(dev);
 	return count;
 }
 
@@ -98,6 +119,9 @@ DEVICE_ATTR_RW(recover);
 
 static const struct pavo_debugfs_file files[] = {
 	{ .name = "windows", .show = pavo_windows_show },
+	{ .name = "rcxts",
+	  .count_blocks = pavo_rcxts_count_blocks,
+	  .show_block = pavo_rcxts_show_block },
 	{ .name = "live", .show = pavo_window_live_show },
 	{},
 };

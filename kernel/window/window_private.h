@@ -22,6 +22,7 @@
 #include "window/rcxt.h"
 #include "window/window.h"
 
+struct pavo_handler_group;
 struct pavo_window_tasks;
 struct seq_file;
 
@@ -41,6 +42,8 @@ struct seq_file;
  * @tasks:   the live view: the windows that each CPU is working for
  * @closing: pages of windows that are closed and not freed yet
  * @retired: routes that were replaced and are not freed yet
+ * @handlers_mutex: protects @handler_groups
+ * @handler_groups: windows and handlers of each context (handler.c)
  */
 struct pavo_windows {
 	struct pavo_dev *dev;
@@ -57,6 +60,8 @@ struct pavo_windows {
 	struct pavo_window_tasks __percpu *tasks;
 	atomic_long_t closing;
 	atomic_t retired;
+	struct mutex handlers_mutex; /* handler_groups */
+	struct list_head handler_groups;
 };
 
 /**
@@ -78,25 +83,44 @@ struct pavo_fifo {
 };
 
 /**
- * struct pavo_events - handlers of a window's events; event.c.
+ * struct pavo_events - handlers of events of a window, or of all windows of a context; event.c.
  * @lock:       protects all fields; BH, a leaf, nests in any other lock of a window
- * @handler:    eventfds, by handler number
+ * @handler:    eventfds, by handler number; @most of them
+ * @most:       number of handlers that there may be
  * @registered: bits: handlers that exist
  * @ready:      bits: handlers that may be given the next event
  * @given:      bits: handlers that got an event and have not become ready since
  * @kept:       an event found no handler ready
- * @over:       the window has ended: a handler that becomes ready is raised at once
+ * @over:       the window has ended: a handler that becomes ready is raised at once; not of a
+ *              context
  * @next:       handler at which the round robin goes on
  */
 struct pavo_events {
 	spinlock_t lock; /* all of it */
-	struct eventfd_ctx *handler[PAVO_HANDLERS];
-	unsigned long registered;
-	unsigned long ready;
-	unsigned long given;
+	struct eventfd_ctx **handler;
+	u32 most;
+	DECLARE_BITMAP(registered, PAVO_ADAPTER_HANDLERS);
+	DECLARE_BITMAP(ready, PAVO_ADAPTER_HANDLERS);
+	DECLARE_BITMAP(given, PAVO_ADAPTER_HANDLERS);
 	bool kept;
 	bool over;
 	u32 next;
+};
+
+/**
+ * struct pavo_violations - packets of peers that named memory of this end which is not the job's.
+ * @count:  their number
+ * @rcxt:   rCxt of this end, of the last one
+ * @node:   node that sent it
+ * @window: window that sent it
+ * @unread: the process was notified, and has not read the local mapping table since
+ */
+struct pavo_violations {
+	u32 count;
+	u32 rcxt;
+	u32 node;
+	u32 window;
+	bool unread;
 };
 
 /**
@@ -116,6 +140,7 @@ struct pavo_events {
  * @dead:      a request of the process named memory that is not its job's: the window sends and
  *             receives nothing any more
  * @fatal_rcxt: rCxt of that request
+ * @violations: by peers; under @lock
  * @rcxts:     rCxts with something to send, served round-robin; under @lock
  * @nrcxts:    their number
  * @groups:    memberships in groups (window_group.c); under RTNL
@@ -127,7 +152,10 @@ struct pavo_events {
  * @early:     frames of @recv until the early event; 0: no event; under @lock
  * @written:   frames of @recv that are visible to the process; less than its count while CPUs
  *             are writing some
- * @events:    handlers
+ * @events:    handlers, whose eventfds are in @handlers
+ * @handlers:  see there
+ * @handler_group: handlers of its context; NULL: it has none
+ * @pending:   in that group's list of windows with events
  * @calls:     of the kernel code that has the window; NULL: a process has it
  * @owner:     for @calls
  * @conditions: counters, and requests held for them (held.c); under @lock
@@ -160,6 +188,7 @@ struct pavo_fifo_window {
 	bool closed;
 	bool dead;
 	u32 fatal_rcxt;
+	struct pavo_violations violations;
 	struct list_head rcxts;
 	u32 nrcxts;
 	struct list_head groups;
@@ -171,6 +200,9 @@ struct pavo_fifo_window {
 	u32 early;
 	atomic_t written;
 	struct pavo_events events;
+	struct eventfd_ctx *handlers[PAVO_HANDLERS];
+	struct pavo_handler_group *handler_group;
+	struct list_head pending;
 	const struct pavo_window_calls *calls;
 	void *owner;
 	struct pavo_conditions *conditions;
@@ -231,6 +263,28 @@ void pavo_window_event(struct pavo_fifo_window *window);
  */
 void pavo_window_notify_end(struct pavo_fifo_window *window);
 
+/**
+ * pavo_window_violation - note that a peer named memory of this end which is not the job's. Raises
+ * an event, unless the process has not read its local mapping table since the last one. Any
+ * context but hard IRQs.
+ * @window: the window
+ * @rcxt:   its rCxt
+ * @node:   node of the peer
+ * @peer:   its window
+ */
+void pavo_window_violation(struct pavo_fifo_window *window, u32 rcxt, u32 node,
+			   u32 peer);
+
+/** pavo_window_show_recoveries - write the adapter's number of recoveries to the command page. */
+void pavo_window_show_recoveries(struct pavo_fifo_window *window);
+
+/**
+ * pavo_windows_notify_recovery - the adapter has recovered: raise an event of each window, whose
+ * process finds the number of recoveries in the command page. Sleeps.
+ * @all: windows of the adapter
+ */
+void pavo_windows_notify_recovery(struct pavo_windows *all);
+
 /** pavo_window_arrived - one more frame is visible; raise the event if it is due. */
 static inline void pavo_window_arrived(struct pavo_fifo_window *window)
 {
@@ -244,15 +298,33 @@ static inline void pavo_window_arrived(struct pavo_fifo_window *window)
 }
 
 /* event.c */
-void pavo_events_init(struct pavo_events *events);
+void pavo_events_init(struct pavo_events *events, struct eventfd_ctx **handler,
+		      u32 most);
 /** pavo_events_free - release the eventfds; no CPU raises one any more. */
 void pavo_events_free(struct pavo_events *events);
 /** pavo_event_early - raise the early event with the @n-th frame from now. Window locked. */
 void pavo_event_early(struct pavo_fifo_window *window, u32 n);
 /** pavo_event_slot - note a taken slot. Return: true: the early event is due. Window locked. */
 bool pavo_event_slot(struct pavo_fifo_window *window);
-/** pavo_event_ready - note that a handler is ready. Return: 0; -EINVAL: no such handler. */
-int pavo_event_ready(struct pavo_fifo_window *window, u32 number);
+/**
+ * pavo_events_deliver - give an event to the next handler that is ready; keep it if none is.
+ * @events: the handlers; lock held
+ */
+void pavo_events_deliver(struct pavo_events *events);
+/** pavo_events_ready - note that a handler is ready. Return: 0; -EINVAL: no such handler. */
+int pavo_events_ready(struct pavo_events *events, u32 number);
+/**
+ * pavo_events_add - register a handler, which is not ready.
+ * @events: the handlers
+ * @fd:     its eventfd
+ *
+ * Return: its number; -EBADF, -EINVAL: not an eventfd; -ENOSPC: too many. Context: process.
+ */
+int pavo_events_add(struct pavo_events *events, int fd);
+/** pavo_events_wake - raise the eventfd of a handler, which the process ends or loses. */
+void pavo_events_wake(struct pavo_events *events, u32 number);
+/** pavo_events_remove - Return: 0; -EINVAL: no handler has that number. */
+int pavo_events_remove(struct pavo_events *events, u32 number);
 void pavo_events_lmt(struct pavo_fifo_window *window, struct pavo_lmt *lmt);
 
 /**
@@ -407,6 +479,12 @@ void pavo_window_receive(struct pavo_rx *rx);
 void pavo_windows_show(struct seq_file *file, struct pavo_dev *dev);
 /** pavo_window_live_show - print which CPU works for which window, and pages not freed yet. */
 void pavo_window_live_show(struct seq_file *file, struct pavo_dev *dev);
+
+/** pavo_rcxts_count_blocks - return the blocks in which all rCxts of an adapter are shown. */
+u64 pavo_rcxts_count_blocks(const struct pavo_dev *dev);
+/** pavo_rcxts_show_block - print the rCxts of a block that windows have, for root. Sleeps. */
+void pavo_rcxts_show_block(struct seq_file *file, struct pavo_dev *dev,
+			   u64 block);
 
 /** pavo_window_quantum - frames of a window that a worker sends before the next window. */
 u32 pavo_window_quantum(void);

@@ -28,11 +28,14 @@ local operations = { [0] = "FetchAdd", [1] = "Swap", [2] = "CmpSwap" }
 local statuses = { [0] = "all has arrived", [1] = "no such table", [2] = "another job's",
 		   [3] = "outside of its table", [4] = "not, or no more, of that region" }
 local kinds = { [0] = "of a program", [1] = "exactly-once RDMA", [2] = "striping",
+		[6] = "transfer by FIFOs",
 		[7] = "packet of an interface", [8] = "offer of an interface" }
 -- Control messages of the library, by kind: names of their types, and lengths.
 local rdma_controls = { [1] = "query", [2] = "renewed" }
 local striping_controls = { [1] = "close", [2] = "closed", [3] = "notify", [4] = "notified" }
+local fifo_controls = { [1] = "put", [2] = "answer", [3] = "get", [4] = "data" }
 local control_lengths = { [1] = 20, [2] = 36 }
+local FIFO_HEADER = 56 -- of kind 6; the bytes of a chunk follow
 
 local f = pavo.fields
 -- Fields of headers: filter, label, base and values, by their names in packets.h. One that is
@@ -136,6 +139,14 @@ f.payload = ProtoField.bytes("pavo.payload", "Payload")
 f.length = ProtoField.uint16("pavo.length", "Payload length", base.DEC)
 f.rdma_control = ProtoField.uint8("pavo.control", "Control message", base.DEC, rdma_controls)
 f.striping_control = ProtoField.uint8("pavo.control", "Control message", base.DEC, striping_controls)
+f.fifo_control = ProtoField.uint8("pavo.control", "Control message", base.DEC, fifo_controls)
+f.control_status = ProtoField.uint8("pavo.control.status", "Status", base.DEC, statuses)
+f.control_flags = ProtoField.uint8("pavo.control.flags", "Flags", base.HEX)
+f.control_chunk_bytes = ProtoField.uint16("pavo.control.chunk_bytes", "Bytes of a chunk", base.DEC)
+f.control_pvo = ProtoField.uint64("pavo.control.pvo", "PVO", base.HEX)
+f.control_total = ProtoField.uint32("pavo.control.total", "Bytes of the transfer", base.DEC)
+f.control_chunk = ProtoField.uint32("pavo.control.chunk", "Chunk", base.DEC)
+f.control_mask = ProtoField.uint64("pavo.control.mask", "Chunks from there on", base.HEX)
 f.control_rcxt = ProtoField.uint32("pavo.control.rcxt", "rCxt", base.HEX)
 f.control_now = ProtoField.uint32("pavo.control.now", "rCxt now", base.HEX)
 f.control_ended = ProtoField.uint64("pavo.control.ended", "Ended up to tid", base.DEC)
@@ -175,8 +186,23 @@ local function add_parts(top, packet, at, parts)
 	end
 end
 
+-- A message of a transfer by FIFOs.
+local function add_transfer(top, packet, at, length)
+	if length < FIFO_HEADER then
+		return
+	end
+	add_parts(top, packet, at, { { f.fifo_control, 1 }, { f.control_flags, 1 },
+				     { f.control_status, 1 }, { nil, 1 }, { f.control_chunk_bytes, 2 },
+				     { nil, 2 }, { f.control_number, 8 }, { f.control_oldest, 8 },
+				     { f.control_pvo, 8 }, { f.control_total, 4 }, { f.control_tag, 4 },
+				     { f.control_chunk, 4 }, { nil, 4 }, { f.control_mask, 8 } })
+end
+
 -- A control message between libraries, known by kind and length.
 local function add_control(top, packet, at, kind, length)
+	if kind == 6 then
+		add_transfer(top, packet, at, length)
+	end
 	if length ~= control_lengths[kind] then
 		return
 	end

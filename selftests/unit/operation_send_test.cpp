@@ -89,10 +89,10 @@ TEST(Operation, WithoutMemoryKillsOnlyTheWindowThatNamedIt)
 		ASSERT_TRUE(pavo_operation_next(&machine.op, 60, &next));
 		pavo_operation_no_memory(&machine.op, &next, PAVO_PVO_KEY, &tr);
 		EXPECT_FALSE(machine.op.now.sending);
-		EXPECT_EQ(tr.effects, own ? PAVO_EFFECT_UNQUEUE |
-						      PAVO_EFFECT_MARK |
-						      PAVO_EFFECT_KILL :
-					    PAVO_EFFECT_UNQUEUE);
+		EXPECT_EQ(tr.effects,
+			  own ? PAVO_EFFECT_UNQUEUE | PAVO_EFFECT_MARK |
+					  PAVO_EFFECT_KILL :
+				PAVO_EFFECT_UNQUEUE | PAVO_EFFECT_VIOLATION);
 		EXPECT_EQ(tr.control_opcode,
 			  only_if(!own, PAVO_OP_WINDOW_DONE));
 		if (own) {

@@ -294,7 +294,7 @@ TEST(Operation, EndsWhereDataHasNoPlace)
 	passive.take(pkt);
 	passive.on(PAVO_PVO_KEY);
 	EXPECT_EQ(counted(passive.tr), counts(PAVO_CNT_rx_drop_rdma_pvo));
-	EXPECT_EQ(passive.tr.effects, 0u);
+	EXPECT_EQ(passive.tr.effects, PAVO_EFFECT_VIOLATION);
 	EXPECT_EQ(passive.tr.control_opcode, PAVO_OP_WINDOW_DONE);
 	EXPECT_EQ(passive.tr.control.wreth.status, PAVO_PVO_KEY);
 	EXPECT_FALSE(passive.op.now.placing);
@@ -310,7 +310,7 @@ TEST(Operation, EndsWhereDataHasNoPlace)
 		EXPECT_EQ(reader.tr.length, 100u);
 		reader.on(foreign);
 		EXPECT_EQ(reader.tr.effects,
-			  only_if(foreign, PAVO_EFFECT_KILL));
+			  foreign ? PAVO_EFFECT_KILL : PAVO_EFFECT_VIOLATION);
 		EXPECT_EQ(reader.tr.action,
 			  foreign ? PAVO_ACTION_NONE : PAVO_ACTION_PUT_DONE);
 		EXPECT_EQ(reader.tr.status, PAVO_PVO_RANGE);

@@ -403,16 +403,20 @@ static void events(struct end *a, struct end *b)
 {
 	struct pavo_handler *one = pavo_handler_open(b->window);
 	struct pavo_handler *two = pavo_handler_open(b->window);
+	struct pavo_adapter_handler *of_all =
+		pavo_adapter_handler_open(b->device);
+	uint32_t windows[2] = {0};
 	struct pollfd file = {.events = POLLIN};
 	int early;
 
-	must(one && two, "pavo_handler_open");
+	must(one && two && of_all, "pavo_handler_open");
 	check(pavo_handler_number(one) != pavo_handler_number(two),
 	      "handlers have numbers");
 	for (early = 0; early < 2; early++) {
 		unsigned int before = b->messages;
 
 		must(!pavo_handler_ready(two), "ready");
+		must(!pavo_adapter_handler_ready(of_all), "ready");
 		must(!pavo_window_event_after(b->window, 1, early),
 		     "event_after");
 		say_hello(a, b);
@@ -424,7 +428,17 @@ static void events(struct end *a, struct end *b)
 		check(until(a, b, &b->messages, before + 1) &&
 			      !pavo_handler_take(one),
 		      "who is not is not");
+		file.fd = pavo_adapter_handler_fd(of_all);
+		check(poll(&file, 1, 60000) == 1 &&
+			      pavo_adapter_handler_take(of_all) == 1 &&
+			      pavo_adapter_handler_windows(of_all, windows,
+							   2) == 1 &&
+			      windows[0] == pavo_window_number(b->window),
+		      "so is a handler of the adapter, which gets the window");
 	}
+	check(pavo_adapter_handler_windows(of_all, windows, 0) == -EINVAL,
+	      "no windows are none");
+	pavo_adapter_handler_close(of_all);
 	pavo_handler_close(one);
 	pavo_handler_close(two);
 }

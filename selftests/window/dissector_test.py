@@ -310,6 +310,13 @@ def control_messages_are_shown():
     want += [[kind, None, None, None, None] for kind, _ in none]
     assert have == want, f"{have} instead of {want}"
     control = struct.pack(">BxHIQQQI", 3, 0x102, 0x3040506, 7, 5, 1 << 33, 0xabc)
+    transfer = struct.pack(">BBBxHxxQQQIIIxxxxQ", 1, 2, 4, 1344, 9, 7, 1 << 50, 5000, 0xabc, 3, 0xf0)
+    have, = fields_of([(6, transfer + bytes(968))], "kind", "control", "control.flags", "control.status",
+                      "control.chunk_bytes", "control.number", "control.oldest", "control.pvo",
+                      "control.total", "control.tag", "control.chunk", "control.mask")
+    assert have == [6, 1, 2, 4, 1344, 9, 7, 1 << 50, 5000, 0xabc, 3, 0xf0], have
+    have, = fields_of([(6, transfer[:-1])], "kind", "control")
+    assert have == [6, None], have
     have, = fields_of([(2, control)], "kind", "control", "control.path", "control.token", "control.number",
                  "control.oldest", "control.length", "control.tag")
     assert have == [2, 3, 0x102, 0x3040506, 7, 5, 1 << 33, 0xabc], have

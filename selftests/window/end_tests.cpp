@@ -419,12 +419,19 @@ TEST_F(TakenAway, AnIdleAdapterWakesAll)
 {
 	PathEnd c("wc0", node_a), d("wd0", node_b);
 	Handler never_ready = Handler::open(*c.window).value();
+	pavo::AdapterHandler of_all =
+		pavo::AdapterHandler::open(c.device).value();
+	uint32_t number;
 	std::optional<Sleepers> sleepers(std::in_place, *d.window);
 
 	must(d.window->disable());
 	EXPECT_EQ(sleepers->join(), Sleepers::many);
 	wire("unplug");
 	EXPECT_TRUE(eventually([&] { return never_ready.take(); }));
+	EXPECT_TRUE(eventually([&] { return of_all.take(); }));
+	EXPECT_EQ(of_all.ready(), pavo::Unexpected(std::errc::io_error));
+	EXPECT_EQ(of_all.windows({&number, 1}),
+		  pavo::Unexpected(std::errc::io_error));
 	EXPECT_TRUE(eventually([&] {
 		return d.window->lmt() == pavo::Unexpected(std::errc::io_error);
 	}));

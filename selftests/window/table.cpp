@@ -50,7 +50,10 @@ std::string as_text(const pavo::Device &device, const pavo::Lmt &lmt)
 	       " fatal " + number(lmt.fatal_rcxt) + " recoveries " +
 	       dec(lmt.recoveries) + " events " + number(lmt.events) +
 	       " handlers " + number(lmt.handlers) + " ready " +
-	       number(lmt.handlers_ready) + " kept " + dec(lmt.event_kept) +
+	       number(lmt.handlers_ready) + " violations " +
+	       dec(lmt.violations) + " rcxt " + number(lmt.violation_rcxt) +
+	       " node " + dec(lmt.violation_node) + " window " +
+	       dec(lmt.violation_window) + " kept " + dec(lmt.event_kept) +
 	       (lmt.flags & PAVO_WINDOW_BROADCAST ? " broadcast" : "") +
 	       (lmt.state == pavo::WindowState::dead	 ? " dead" :
 		lmt.state == pavo::WindowState::disabled ? " disabled" :

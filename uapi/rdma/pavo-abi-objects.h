@@ -28,6 +28,7 @@ enum pavo_uverbs_object {
 	PAVO_OBJECT_WINDOW_MORE, /* no object; more methods of windows */
 	PAVO_OBJECT_DOORBELLS, /* no object; methods of the context */
 	PAVO_OBJECT_DIRECT, /* pavo-abi-direct.h */
+	PAVO_OBJECT_HANDLER, /* of an adapter, pavo-abi-window.h */
 	PAVO_OBJECT_INTERFACE, /* no object; network interfaces over windows */
 };
 

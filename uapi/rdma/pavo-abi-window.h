@@ -53,6 +53,7 @@ enum pavo_message_kind {
 	PAVO_MESSAGE_RDMA = 1,
 	PAVO_MESSAGE_STRIPED = 2,
 	PAVO_MESSAGE_BROADCAST = 3,
+	PAVO_MESSAGE_FIFO = 6,
 	/* of network interfaces over windows (PAVO_OBJECT_INTERFACE) to each other */
 	PAVO_MESSAGE_NETIF = 7,
 	PAVO_MESSAGE_NETIF_OFFER = 8,
@@ -439,11 +440,44 @@ struct pavo_counter_value {
  * an event and the time when its handler polls: there may be more frames, or none. Every event
  * also raises the eventfd recv_event with which a window was opened.
  *
+ * Two more events go the same way: the first violation by a peer (struct pavo_lmt), and a recovery
+ * of the adapter, which is also an asynchronous event of the device (IBV_EVENT_CLIENT_REREGISTER).
+ *
  * The end of a window wakes all handlers, ready or not: when it is dead, disabled or closed,
  * and when its adapter is removed, the adapter raises every handler's eventfd, recv_event and
  * send_event. From then on a handler that becomes ready gets an event at once.
  */
 #define PAVO_HANDLERS 16u
+
+/*
+ * Handlers of an adapter are objects of a context. They get the events of all windows of the
+ * context, beside those windows' own eventfds and handlers: each event goes to one handler that is
+ * ready, round-robin, else one event is kept, as above. The adapter notes which windows had events.
+ * PAVO_METHOD_HANDLER_TAKE takes the ids of such windows: call it until there is a 0 in the array,
+ * then look at each window, and then call PAVO_METHOD_HANDLER_READY. No other handler gets an id
+ * that was taken, also if the handler that took it ends before it has looked. The end of a window
+ * is an event like others; a window that is closed has none. The end of the handler itself, as by
+ * the removal of its adapter, raises its eventfd.
+ *
+ * PAVO_METHOD_HANDLER_OPEN: errors: EBADF, EINVAL: no eventfd; ENOSPC: the context has
+ * PAVO_ADAPTER_HANDLERS; ENOMEM.
+ */
+#define PAVO_ADAPTER_HANDLERS 64u
+/* Most ids of one call; EINVAL: more, none, or no whole number of ids. */
+#define PAVO_HANDLER_WINDOWS 64u
+
+enum pavo_handler_method {
+	PAVO_METHOD_HANDLER_OPEN = PAVO_UVERBS_FIRST,
+	PAVO_METHOD_HANDLER_CLOSE,
+	PAVO_METHOD_HANDLER_READY,
+	PAVO_METHOD_HANDLER_TAKE,
+};
+
+enum pavo_handler_attr {
+	PAVO_ATTR_HANDLER_HANDLE = PAVO_UVERBS_FIRST,
+	PAVO_ATTR_HANDLER_EVENT, /* in: __s32, an eventfd */
+	PAVO_ATTR_HANDLER_WINDOWS, /* out: __u32 each, ids of windows; 0: no more */
+};
 
 /*
  * Commands: 64 bits in the ring of the command page, the operation in bits 63..56, its argument
@@ -487,6 +521,8 @@ enum pavo_window_command {
  * @flags:    PAVO_WCMD_*, the adapter's; a process reads it after it has written @producer and
  *            a full barrier. A doorbell worker (PAVO_METHOD_DOORBELLS_POLL) serves 64 windows
  *            of its context; the flags of others stay set
+ * @recoveries: as in struct pavo_lmt, the adapter's. It counts before the event of a recovery is
+ *            raised, so that a process that wakes up sees it without a call
  * @reserved2: 0
  * @ring:     command n is in entry n % PAVO_WCMD_RING
  */
@@ -495,7 +531,8 @@ struct pavo_command_page {
 	__u32 reserved[15];
 	__u32 consumer;
 	__u32 flags;
-	__u32 reserved2[14];
+	__u32 recoveries;
+	__u32 reserved2[13];
 	__aligned_u64 ring[PAVO_WCMD_RING];
 };
 
@@ -731,6 +768,12 @@ enum pavo_lmt_event {
  * @recv_offset:  address of the receive FIFO: the offset for mmap() of the window's uverbs
  *                file. The kernel reveals its own addresses to no process
  * @send_offset:  likewise of the send FIFO
+ * @violations:   packets of peers that named memory of this end which is not the job's: they were
+ *                dropped, and the peers were notified as they had requested. The first one raises
+ *                an event, and after that the first one since the process read this table
+ * @violation_rcxt: rCxt of this window that the last of them named
+ * @violation_node: node that sent it
+ * @violation_window: window that sent it
  */
 struct pavo_lmt {
 	__u32 state;
@@ -762,6 +805,10 @@ struct pavo_lmt {
 	__aligned_u64 key;
 	__aligned_u64 recv_offset;
 	__aligned_u64 send_offset;
+	__u32 violations;
+	__u32 violation_rcxt;
+	__u32 violation_node;
+	__u32 violation_window;
 };
 
 #endif /* PAVO_ABI_WINDOW_H */

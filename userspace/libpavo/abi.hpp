@@ -21,7 +21,8 @@ static_assert(counter_count == PAVO_WINDOW_COUNTERS);
 static_assert(int(FrameState::held) == PAVO_FRAME_HELD);
 static_assert(message_kind::plain == PAVO_MESSAGE_PLAIN &&
 	      message_kind::rdma == PAVO_MESSAGE_RDMA &&
-	      message_kind::striped == PAVO_MESSAGE_STRIPED);
+	      message_kind::striped == PAVO_MESSAGE_STRIPED &&
+	      message_kind::fifo == PAVO_MESSAGE_FIFO);
 static_assert(rdma_flag::notify_source == PAVO_RDMA_NOTIFY_SOURCE &&
 	      rdma_flag::notify_target == PAVO_RDMA_NOTIFY_TARGET &&
 	      rdma_flag::to_fifo == PAVO_RDMA_TO_FIFO &&
@@ -202,7 +203,11 @@ inline Lmt from_abi(const pavo_lmt &lmt)
 		.events = lmt.events,
 		.key = lmt.key,
 		.recv_offset = lmt.recv_offset,
-		.send_offset = lmt.send_offset};
+		.send_offset = lmt.send_offset,
+		.violations = lmt.violations,
+		.violation_rcxt = lmt.violation_rcxt,
+		.violation_node = lmt.violation_node,
+		.violation_window = lmt.violation_window};
 }
 
 } // namespace pavo

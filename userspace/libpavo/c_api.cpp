@@ -37,6 +37,7 @@ pavo::RdmaOptions with(pavo::RdmaOptions all, const pavo_rdma_options &options)
 	set(all.attempts, options.attempts);
 	set(all.piece, options.piece);
 	set(all.half_piece, options.half_piece);
+	all.rdma_from = options.rdma_from;
 	return all;
 }
 
@@ -89,8 +90,8 @@ pavo::RdmaMove move_of(const pavo_move &move)
 	if (move.counter)
 		what.counter = move.counter - 1;
 	if (move.after)
-		what.after = pavo::RdmaCondition{move.after - 1,
-						 move.after_value};
+		what.after =
+			pavo::RdmaCondition{move.after - 1, move.after_value};
 	return what;
 }
 

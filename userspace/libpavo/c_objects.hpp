@@ -34,6 +34,10 @@ struct pavo_handler {
 	pavo::Handler handler;
 };
 
+struct pavo_adapter_handler {
+	pavo::AdapterHandler handler;
+};
+
 struct pavo_rdma {
 	pavo::Rdma rdma;
 };

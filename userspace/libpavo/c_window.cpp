@@ -225,6 +225,11 @@ int pavo_window_prepare_piece(pavo_window *window, uint16_t node, uint32_t to,
 		}));
 }
 
+uint32_t pavo_window_recoveries(const pavo_window *window)
+{
+	return window->window.recoveries();
+}
+
 size_t pavo_window_max_piece(const pavo_window *window)
 {
 	return window->window.max_piece();
@@ -301,4 +306,38 @@ int pavo_handler_ready(pavo_handler *handler)
 int pavo_handler_take(pavo_handler *handler)
 {
 	return handler->handler.take();
+}
+
+pavo_adapter_handler *pavo_adapter_handler_open(pavo_device *device)
+{
+	return object_of<pavo_adapter_handler>(
+		pavo::AdapterHandler::open(device->device));
+}
+
+void pavo_adapter_handler_close(pavo_adapter_handler *handler)
+{
+	delete handler;
+}
+
+int pavo_adapter_handler_fd(const pavo_adapter_handler *handler)
+{
+	return handler->handler.fd();
+}
+
+int pavo_adapter_handler_ready(pavo_adapter_handler *handler)
+{
+	return status_of(handler->handler.ready());
+}
+
+int pavo_adapter_handler_take(pavo_adapter_handler *handler)
+{
+	return handler->handler.take();
+}
+
+int pavo_adapter_handler_windows(pavo_adapter_handler *handler,
+				 uint32_t *numbers, size_t n)
+{
+	auto taken = handler->handler.windows({numbers, n});
+
+	return taken ? int(*taken) : -taken.error().number();
 }

@@ -8,6 +8,7 @@
 #include "command.hpp"
 #include "error.hpp"
 #include "job_open.hpp"
+#include "mapped_memory.hpp"
 #include "mapping.hpp"
 
 namespace pavo {
@@ -85,6 +86,7 @@ uint32_t open_job(const File &file, const pavo_job_open_args &args)
 	if (err)
 		fail(err, "job " + std::to_string(args.id) +
 				  advice(err, args.flags));
+	mapped_memory::add_job(file.number(), command.made(), args.id);
 	return command.made();
 }
 
@@ -126,10 +128,12 @@ Result<Job> Job::open(const Device &device, uint32_t id, uint64_t key) noexcept
 
 Job::~Job()
 {
-	if (handle_ != none)
-		Command(PAVO_OBJECT_JOB, PAVO_METHOD_JOB_CLOSE)
-			.handle(PAVO_ATTR_JOB_HANDLE, handle_)
-			.run(fd());
+	if (handle_ == none)
+		return;
+	mapped_memory::remove_job(fd(), handle_);
+	Command(PAVO_OBJECT_JOB, PAVO_METHOD_JOB_CLOSE)
+		.handle(PAVO_ATTR_JOB_HANDLE, handle_)
+		.run(fd());
 }
 
 Job::Job(Job &&from) noexcept
@@ -172,6 +176,21 @@ Result<PvoResult> Job::check(Pvo pvo, uint64_t length) const noexcept
 	return PvoResult(result);
 }
 
+/* Return: 0; ENOMEM: the memory is not mapped any more. */
+static int note_mapping(int fd, uint32_t job, const pavo_map_args &args,
+			const pavo_map_resp &resp, uint32_t handle) noexcept
+{
+	try {
+		mapped_memory::add(fd, job, handle, resp.pvo,
+				   {reinterpret_cast<std::byte *>(args.start),
+				    args.length});
+		return 0;
+	} catch (const std::bad_alloc &) {
+		unmap_memory(fd, handle);
+		return ENOMEM;
+	}
+}
+
 int map_memory(int fd, uint32_t job, const pavo_map_args &args,
 	       pavo_map_resp &resp, uint32_t &handle) noexcept
 {
@@ -184,11 +203,13 @@ int map_memory(int fd, uint32_t job, const pavo_map_args &args,
 		      .out(PAVO_ATTR_MAPPING_RESP, resp)
 		      .run(fd);
 	handle = command.made();
-	return err;
+	return err ? err : note_mapping(fd, job, args, resp, handle);
 }
 
 void unmap_memory(int fd, uint32_t handle) noexcept
 {
+	/* First, so that no other mapping has the handle. */
+	mapped_memory::remove(fd, handle);
 	Command(PAVO_OBJECT_MAPPING, PAVO_METHOD_MAPPING_UNMAP)
 		.handle(PAVO_ATTR_MAPPING_HANDLE, handle)
 		.run(fd);

@@ -3,13 +3,18 @@
 #include <pavo/rdma.hpp>
 
 #include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 
 #include "error.hpp"
+#include "mapped_memory.hpp"
 #include "rdma_engine.hpp"
 #include "rdma_once.hpp"
 #include "rdma_control.hpp"
+#include "shared_window.hpp"
 
 namespace pavo {
 
@@ -21,12 +26,56 @@ uint64_t first_of(uint64_t tid, uint16_t attempts)
 	return attempts < tid ? tid - attempts : tid;
 }
 
+/* Has the user turned RDMA off for the job? */
+bool is_rdma_off()
+{
+	const char *value = getenv("PAVO_JOB_RDMA");
+
+	return value && std::string_view(value) == "0";
+}
+
+/* Return the first number of transfers, above those of all earlier Rdma of the window. */
+uint64_t first_number()
+{
+	auto since = std::chrono::system_clock::now().time_since_epoch();
+
+	return uint64_t(
+		std::chrono::duration_cast<std::chrono::nanoseconds>(since)
+			.count());
+}
+
+/* Numbers of no contexts, which differ: Striped takes one as the name of a path. */
+void set_no_rcxts(std::span<uint32_t> rcxts)
+{
+	static std::atomic<uint32_t> next = 0;
+
+	for (uint32_t &rcxt : rcxts)
+		rcxt = next++ << PAVO_RCXT_INDEX_BITS | 0xfffff;
+}
+
+bool is_out_of_rcxts(const Error &error)
+{
+	return error == std::errc::no_space_on_device ||
+	       error.number() == EDQUOT;
+}
+
 } // namespace
 
-/* The engine's interface to the window; counts frames and keeps their outcomes. */
-class Rdma::WindowPort : public RdmaPort {
+/* The program's callbacks for data and arrivals. */
+struct RdmaCalls {
+	std::function<void(const RdmaArrival &)> arrival = {};
+	std::function<void(const RdmaPiece &)> piece = {};
+	std::function<RdmaFill(const RdmaReadRequest &)> feed = {};
+};
+
+/*
+ * The engine's interface to the window, and that of transfers by the FIFOs; counts frames and keeps
+ * their outcomes. Stays where it is when the Rdma is moved.
+ */
+class Rdma::WindowPort : public RdmaPort, public FifoPort {
 public:
-	explicit WindowPort(Window &window) : window_(window)
+	explicit WindowPort(Window &window)
+		: window_(window), job_(shared_of(window).job_id())
 	{
 		/* Outcomes of frames that were sent before are not its own. */
 		window.forget_sent();
@@ -134,6 +183,53 @@ public:
 		send_control(to, {.type = RdmaControl::query, .rcxt = rcxt});
 	}
 
+	/* By FIFOs: of the memory of this process, only what it has mapped for the job. */
+	size_t max_message() const override { return window_.max_payload(); }
+
+	std::error_code message(WindowAddress to,
+				std::span<const std::byte> bytes) override
+	{
+		if (dead_)
+			return std::make_error_code(std::errc::owner_dead);
+		return send(to, bytes, message_kind::fifo).error_or({}).code();
+	}
+
+	bool holds(uint64_t pvo, uint64_t length) override
+	{
+		return mapped_memory::holds(job_, pvo, length);
+	}
+
+	bool read(uint64_t pvo, std::span<std::byte> to) override
+	{
+		return mapped_memory::read(job_, pvo, to);
+	}
+
+	bool write(uint64_t pvo, std::span<const std::byte> from) override
+	{
+		return mapped_memory::write(job_, pvo, from);
+	}
+
+	void arrive(WindowAddress from, uint32_t tag, uint32_t length) override
+	{
+		if (calls.arrival)
+			calls.arrival({from, ~0u, tag, length});
+	}
+
+	void take(const RdmaPiece &piece) override
+	{
+		if (auto length = RdmaNotification::length(piece.at))
+			arrive(piece.from, piece.tag, *length);
+		else if (calls.piece)
+			calls.piece(piece);
+	}
+
+	RdmaFill feed(const RdmaReadRequest &request) override
+	{
+		return calls.feed ? calls.feed(request) : RdmaFill();
+	}
+
+	RdmaCalls calls;
+
 	/* Send with the next start(). A peer that gets no answer repeats its query. */
 	void send_control(WindowAddress to, const RdmaControl &control)
 	{
@@ -185,6 +281,7 @@ private:
 	}
 
 	Window &window_;
+	uint32_t job_;
 	/* Frames written, and those whose outcome is known, in order. */
 	uint32_t written_ = 0;
 	uint32_t marked_ = 0;
@@ -205,7 +302,9 @@ Rdma::Rdma(Window &window, Rcxts &&rcxts, const RdmaOptions &options)
 	: window_(&window), rcxts_(std::move(rcxts)),
 	  once_(std::make_unique<RdmaOnce>()),
 	  port_(std::make_unique<WindowPort>(window)),
-	  engine_(std::make_unique<RdmaEngine>(*port_, options))
+	  fifo_(std::make_unique<RdmaFifo>(*port_, options, first_number())),
+	  engine_(std::make_unique<RdmaEngine>(*port_, options, fifo_.get())),
+	  recoveries_(window.recoveries()), off_(is_rdma_off())
 {
 }
 
@@ -232,6 +331,10 @@ Result<void> Rdma::take_rcxts(std::span<uint32_t> rcxts) noexcept
 {
 	size_t before = rcxts_.size();
 
+	if (off_) {
+		set_no_rcxts(rcxts);
+		return {};
+	}
 	if (auto more = rcxts_.take(rcxts.size()); !more)
 		return more;
 	auto taken = rcxts_.numbers().subspan(before);
@@ -249,8 +352,12 @@ Result<Rdma::Peer> Rdma::add(const RdmaPeer &peer) noexcept
 
 		if (own.empty())
 			return Unexpected(std::errc::invalid_argument);
-		return take_rcxts(own).transform(
-			[&] { return engine_->add(peer, own); });
+		if (off_ || std::ranges::any_of(peer.rcxts, is_no_rcxt))
+			return engine_->add(peer, {});
+		auto taken = take_rcxts(own);
+		if (!taken && is_out_of_rcxts(taken.error()))
+			return engine_->add(peer, {});
+		return taken.transform([&] { return engine_->add(peer, own); });
 	});
 }
 
@@ -266,6 +373,9 @@ Result<void> Rdma::begin(Direction direction, Peer peer, const RdmaMove &move,
 	    (move.after && move.after->counter >= counters_))
 		return Unexpected(std::errc::invalid_argument);
 	auto begun = guarded([&]() -> Result<void> {
+		/* Contexts of before would only be refused. */
+		if (window_->recoveries() != recoveries_)
+			(void)renew(Clock::now());
 		return to_result(engine_->begin(direction, peer, move,
 						std::move(done), Clock::now()));
 	});
@@ -415,17 +525,22 @@ void Rdma::on_control(uint8_t kind, std::function<void(const Message &)> call)
 
 void Rdma::on_arrival(std::function<void(const RdmaArrival &)> call)
 {
-	arrival_ = std::move(call);
+	port_->calls.arrival = std::move(call);
 }
 
 void Rdma::on_piece(std::function<void(const RdmaPiece &)> call)
 {
-	piece_ = std::move(call);
+	port_->calls.piece = std::move(call);
 }
 
 void Rdma::on_feed(std::function<RdmaFill(const RdmaReadRequest &)> call)
 {
-	feed_ = std::move(call);
+	port_->calls.feed = std::move(call);
+}
+
+void Rdma::on_recovery(std::function<void(uint32_t)> call)
+{
+	recovery_ = std::move(call);
 }
 
 void Rdma::take_done(const Message &message, Clock::time_point now)
@@ -449,8 +564,8 @@ void Rdma::arrive(const RdmaArrival &arrival, uint64_t first)
 
 	once_->end(arrival.rcxt, first);
 	renamed.rcxt = once_->name(arrival.rcxt);
-	if (arrival_)
-		arrival_(renamed);
+	if (port_->calls.arrival)
+		port_->calls.arrival(renamed);
 }
 
 void Rdma::take_piece(const Message &message)
@@ -463,19 +578,17 @@ void Rdma::take_piece(const Message &message)
 	if (auto length = RdmaNotification::length(piece.pvo))
 		arrive({message.from, piece.local_rcxt, piece.tag, *length},
 		       first);
-	else if (piece_)
-		piece_({message.from, piece.tag, piece.pvo,
-			message.piece_bytes()});
+	else if (port_->calls.piece)
+		port_->calls.piece({message.from, piece.tag, piece.pvo,
+				    message.piece_bytes()});
 }
 
 void Rdma::take_read_request(const Message &message)
 {
 	RequestFrame request = message.request();
-	RdmaFill fill;
+	RdmaFill fill = port_->feed(
+		{message.from, request.tag, request.local_pvo, request.length});
 
-	if (feed_)
-		fill = feed_({message.from, request.tag, request.local_pvo,
-			      request.length});
 	if (fill)
 		engine_->feed(message.from, request, std::move(fill));
 }
@@ -508,26 +621,27 @@ Result<void> Rdma::answer(Clock::time_point now)
 	if (queries_.empty())
 		return {};
 	auto renewed = renew(now);
-	auto lmt = renewed.and_then([this] { return window_->lmt(); });
+	auto lmt = window_->lmt();
 	/* A peer that gets no answer repeats its query. */
-	if (!lmt) {
+	if (!lmt || (!renewed && !rcxts_.lost())) {
 		queries_.clear();
-		return Unexpected(lmt.error());
+		return lmt ? renewed : Unexpected(lmt.error());
 	}
 	while (int32_t(lmt->recv_count - window_->received()) > 0)
 		window_->receive(
 			[&](const Message &message) { take(message, now); });
 	for (const Query &query : std::exchange(queries_, {})) {
 		uint32_t name = once_->name(query.rcxt);
+		bool lost = rcxts_.lost() && once_->knows(query.rcxt);
 
-		if (name != query.rcxt)
+		if (name != query.rcxt || lost)
 			port_->send_control(query.from,
 					    {.type = RdmaControl::renewed,
 					     .rcxt = query.rcxt,
-					     .now = name,
+					     .now = lost ? ~0u : name,
 					     .ended = once_->ended(name)});
 	}
-	return {};
+	return renewed;
 }
 
 /* Take all contexts anew after a recovery of the adapter. */
@@ -535,13 +649,31 @@ Result<void> Rdma::renew(Clock::time_point now)
 {
 	std::vector<uint32_t> old = once_->names();
 
-	if (auto renewed = rcxts_.renew(); !renewed)
+	auto renewed = rcxts_.renew();
+
+	engine_->use_rdma(!rcxts_.lost(), now);
+	if (!renewed)
 		return renewed;
 	if (std::ranges::equal(old, rcxts_.numbers()))
 		return {};
 	once_->rename(rcxts_.numbers());
 	for (size_t i = 0; i < old.size(); i++)
 		engine_->renew_local(old[i], rcxts_[i], now);
+	return {};
+}
+
+/* The command page has the number, so that an idle window makes no call. */
+Result<void> Rdma::look_for_recovery(Clock::time_point now)
+{
+	uint32_t recoveries = window_->recoveries();
+
+	if (recoveries == recoveries_)
+		return {};
+	if (auto renewed = renew(now); !renewed)
+		return renewed;
+	recoveries_ = recoveries;
+	if (recovery_)
+		recovery_(recoveries);
 	return {};
 }
 
@@ -568,6 +700,8 @@ void Rdma::take(const Message &message, Clock::time_point now)
 	default:
 		if (message.kind == message_kind::rdma)
 			take_control(message, now);
+		else if (message.kind == message_kind::fifo)
+			fifo_->take(message.from, message.payload, now);
 		else if (found != message_.end() && found->second)
 			found->second(message);
 	}
@@ -587,6 +721,7 @@ Result<size_t> Rdma::progress()
 	port_->take_marks();
 	if (port_->lost_contexts())
 		note(renew(now));
+	note(look_for_recovery(now));
 	frames += engine_->look(now);
 	note(window_->start());
 	return all.transform([&] { return frames; });

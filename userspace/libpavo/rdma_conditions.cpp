@@ -32,7 +32,7 @@ bool RdmaEngine::usable(Direction direction, const RdmaMove &move) const
 /* Return the pieces of an operation, without the final notification. */
 uint32_t RdmaEngine::pieces_of(const RdmaMove &move) const
 {
-	uint32_t piece = piece_of(move);
+	uint32_t piece = piece_of(move, false);
 
 	return move.length ? (move.length - 1) / piece + 1 : 1;
 }

@@ -3,6 +3,8 @@
 #include "rdma_engine.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "error.hpp"
 
@@ -15,6 +17,9 @@ void nothing(uint64_t, std::span<std::byte> to)
 {
 	std::ranges::fill(to, std::byte(0));
 }
+
+/* Channels of a peer without contexts: transfers that may be under way. */
+constexpr size_t fifo_channels = 4;
 
 bool possible(Direction direction, const RdmaMove &move)
 {
@@ -51,8 +56,9 @@ std::error_code RdmaEngine::verdict(FrameState state)
 	}
 }
 
-RdmaEngine::RdmaEngine(RdmaPort &port, const RdmaOptions &options)
-	: port_(port), options_(options), feeder_(port)
+RdmaEngine::RdmaEngine(RdmaPort &port, const RdmaOptions &options,
+		       RdmaFifo *fifo)
+	: port_(port), options_(options), feeder_(port), fifo_(fifo)
 {
 	options_.attempts = std::clamp(options_.attempts, 1u, 65535u);
 	options_.piece = std::max(options_.piece, 1u);
@@ -64,8 +70,14 @@ size_t RdmaEngine::add(const RdmaPeer &peer, std::span<const uint32_t> locals)
 	peers_.push_back({peer.address, locals.size(), {}, {}});
 	Peer &added = peers_.back();
 
+	for (size_t i = 0; fifo_ && i < fifo_channels; i++) {
+		added.fifo.idle.push_back(channels_.size());
+		Channel &channel = channels_.emplace_back();
+		channel.peer = peers_.size() - 1;
+		channel.fifo = true;
+	}
 	for (size_t i = 0; i < locals.size(); i++) {
-		added.idle.push_back(channels_.size());
+		added.rdma.idle.push_back(channels_.size());
 		by_local_[locals[i]] = channels_.size();
 		Channel &channel = channels_.emplace_back();
 		channel.peer = peers_.size() - 1;
@@ -84,6 +96,8 @@ std::error_code RdmaEngine::begin(Direction direction, size_t peer,
 	if (peer >= peers_.size() || !possible(direction, move) ||
 	    !usable(direction, move))
 		return code(std::errc::invalid_argument);
+	if ((move.counter || move.after) && !peers_[peer].contexts)
+		return code(std::errc::operation_not_supported);
 	if (move.after)
 		operation->awaited =
 			move.after->value ?
@@ -96,7 +110,7 @@ std::error_code RdmaEngine::begin(Direction direction, size_t peer,
 	operation->move = move;
 	operation->done = std::move(done);
 	operation->notified = !move.notify;
-	peers_[peer].waiting.push_back(std::move(operation));
+	way_of(peers_[peer], *operation).waiting.push_back(operation);
 	operations_++;
 	pump(peer, now);
 	return {};
@@ -110,8 +124,11 @@ std::error_code RdmaEngine::begin_third(size_t source, size_t target,
 
 	if (source >= peers_.size() || target >= peers_.size() ||
 	    move.source != RdmaEnd::memory || move.target != RdmaEnd::memory ||
-	    move.counter || move.after ||
-	    (source == target && peers_[source].channels < 2))
+	    move.counter || move.after)
+		return code(std::errc::invalid_argument);
+	if (!peers_[source].contexts || !peers_[target].contexts)
+		return code(std::errc::operation_not_supported);
+	if (source == target && peers_[source].contexts < 2)
 		return code(std::errc::invalid_argument);
 	operation->direction = Direction::read;
 	operation->move = move;
@@ -124,9 +141,9 @@ std::error_code RdmaEngine::begin_third(size_t source, size_t target,
 	 * It begins when it is the first of both queues. Every queue has the operations in the
 	 * order in which they were begun, so one of them is always first wherever it waits.
 	 */
-	peers_[source].waiting.push_back(operation);
+	peers_[source].rdma.waiting.push_back(operation);
 	if (target != source)
-		peers_[target].waiting.push_back(operation);
+		peers_[target].rdma.waiting.push_back(operation);
 	operations_++;
 	pump(source, now);
 	return {};
@@ -134,10 +151,42 @@ std::error_code RdmaEngine::begin_third(size_t source, size_t target,
 
 /* ------------------------------------------------------------------ pieces */
 
-/* Return the bytes of one request. */
-uint32_t RdmaEngine::piece_of(const RdmaMove &move) const
+/* True for operations that only adapters carry out: of three ends, and those with counters. */
+bool RdmaEngine::needs_contexts(const Operation &operation)
 {
-	return move.target == RdmaEnd::fifo || move.source == RdmaEnd::fifo ?
+	return operation.third || operation.move.counter ||
+	       operation.move.after;
+}
+
+/*
+ * Choose the way of an operation. A half operation is for the FIFO anyway, and its contexts find
+ * duplicates.
+ */
+bool RdmaEngine::goes_by_fifo(const Peer &peer,
+			      const Operation &operation) const
+{
+	const RdmaMove &move = operation.move;
+
+	if (!fifo_ || needs_contexts(operation))
+		return false;
+	return !use_rdma_ || !peer.contexts ||
+	       (move.length < options_.rdma_from &&
+		move.target == RdmaEnd::memory &&
+		move.source == RdmaEnd::memory);
+}
+
+/* Once an operation goes by the FIFOs, all of its rest does. */
+RdmaEngine::Way &RdmaEngine::way_of(Peer &peer, Operation &operation) const
+{
+	operation.by_fifo = operation.by_fifo || goes_by_fifo(peer, operation);
+	return operation.by_fifo ? peer.fifo : peer.rdma;
+}
+
+/* Return the bytes of one request. */
+uint32_t RdmaEngine::piece_of(const RdmaMove &move, bool by_fifo) const
+{
+	return by_fifo || move.target == RdmaEnd::fifo ||
+			       move.source == RdmaEnd::fifo ?
 		       std::min(options_.piece, options_.half_piece) :
 		       options_.piece;
 }
@@ -147,15 +196,18 @@ uint32_t RdmaEngine::piece_of(const RdmaMove &move) const
  * is left out for a write of one piece, whose request notifies the target: pieces may end in any
  * order.
  */
-void RdmaEngine::next_piece(Operation &operation, Channel &channel) const
+void RdmaEngine::next_piece(const Shared &shared, Channel &channel) const
 {
+	Operation &operation = *shared;
 	const RdmaMove &move = operation.move;
 	uint32_t left = move.length - operation.requested;
-	uint32_t piece = piece_of(move);
+	uint32_t piece = piece_of(operation.move, operation.by_fifo);
 	bool last = operation.begun && !left;
 	bool write = operation.direction == Direction::write;
 	bool only = write && move.length <= piece;
 
+	static_cast<Piece &>(channel) = {};
+	channel.operation = shared;
 	channel.direction = write || last ? Direction::write : Direction::read;
 	channel.offset = operation.requested;
 	channel.length = std::min(left, piece);
@@ -177,24 +229,28 @@ void RdmaEngine::next_piece(Operation &operation, Channel &channel) const
 	operation.under_way++;
 }
 
-/* Let a channel, which is idle no more, carry the next part of an operation. */
-void RdmaEngine::occupy(Channel &channel, const Shared &operation,
-			Clock::time_point now)
+/* Send the first request for the piece of a channel. */
+void RdmaEngine::start_piece(size_t number, Clock::time_point now)
 {
-	next_piece(*operation, channel);
-	channel.operation = operation;
+	Channel &channel = channels_[number];
+
 	channel.attempts = 0;
-	channel.held = operation->awaited && !channel.final;
-	send_request(channel, now);
+	channel.held = channel.operation->awaited && !channel.final;
+	if (channel.fifo)
+		send_by_fifo(number, now);
+	else
+		send_request(channel, now);
 }
 
+/* Request no more pieces of an operation that has failed. */
 void RdmaEngine::drop_waiting(const Shared &operation, size_t peer)
 {
-	std::erase(peers_[peer].waiting, operation);
+	forget(peers_[peer].rdma, operation);
+	forget(peers_[peer].fifo, operation);
 	if (!operation->third)
 		return;
-	std::erase(peers_[operation->source].waiting, operation);
-	std::erase(peers_[operation->target].waiting, operation);
+	forget(peers_[operation->source].rdma, operation);
+	forget(peers_[operation->target].rdma, operation);
 }
 
 /*
@@ -203,8 +259,8 @@ void RdmaEngine::drop_waiting(const Shared &operation, size_t peer)
  */
 bool RdmaEngine::pump_third(const Shared &operation, Clock::time_point now)
 {
-	Peer &source = peers_[operation->source];
-	Peer &target = peers_[operation->target];
+	Way &source = peers_[operation->source].rdma;
+	Way &target = peers_[operation->target].rdma;
 
 	if (source.waiting.front() != operation ||
 	    target.waiting.front() != operation || source.idle.empty() ||
@@ -218,11 +274,16 @@ bool RdmaEngine::pump_third(const Shared &operation, Clock::time_point now)
 
 	channel.target = other;
 	channels_[other].target_of = number;
-	occupy(channel, operation, now);
-	if (operation->is_requested()) {
+	next_piece(operation, channel);
+	const bool requested = operation->is_requested();
+
+	if (requested) {
 		source.waiting.pop_front();
 		if (&source != &target)
 			target.waiting.pop_front();
+	}
+	start_piece(number, now);
+	if (requested) {
 		/* Others had to wait for it there. */
 		pump(operation->source, now);
 		pump(operation->target, now);
@@ -233,22 +294,35 @@ bool RdmaEngine::pump_third(const Shared &operation, Clock::time_point now)
 /* Give pieces of waiting operations to idle channels. */
 void RdmaEngine::pump(size_t number, Clock::time_point now)
 {
-	Peer &peer = peers_[number];
+	pump(peers_[number].rdma, now);
+	pump(peers_[number].fifo, now);
+}
 
-	while (!peer.idle.empty() && !peer.waiting.empty()) {
-		Shared operation = peer.waiting.front();
+void RdmaEngine::pump(Way &way, Clock::time_point now)
+{
+	while (!way.idle.empty() &&
+	       !(way.waiting.empty() && way.redriven.empty())) {
+		const bool redriven = !way.redriven.empty();
 
-		if (operation->third && !operation->is_requested()) {
-			if (!pump_third(operation, now))
+		if (!redriven && way.waiting.front()->third &&
+		    !way.waiting.front()->is_requested()) {
+			if (!pump_third(Shared(way.waiting.front()), now))
 				return;
 			continue;
 		}
-		Channel &channel = channels_[peer.idle.back()];
+		const size_t number = way.idle.back();
 
-		peer.idle.pop_back();
-		occupy(channel, operation, now);
-		if (operation->is_requested())
-			peer.waiting.pop_front();
+		way.idle.pop_back();
+		if (redriven) {
+			static_cast<Piece &>(channels_[number]) =
+				std::move(way.redriven.front());
+			way.redriven.pop_front();
+		} else {
+			next_piece(way.waiting.front(), channels_[number]);
+			if (way.waiting.front()->is_requested())
+				way.waiting.pop_front();
+		}
+		start_piece(number, now);
 	}
 }
 
@@ -261,6 +335,103 @@ void RdmaEngine::pump_all(const Shared &operation, size_t peer,
 		return;
 	pump(operation->source, now);
 	pump(operation->target, now);
+}
+
+void RdmaEngine::send_by_fifo(size_t number, Clock::time_point now)
+{
+	const Channel &channel = channels_[number];
+	const RdmaMove &move = channel.operation->move;
+	const uint64_t remote = channel.final ?
+					RdmaNotification::number(move.length) :
+					(move.remote + channel.offset).value;
+	FifoTransfer transfer = {.direction = channel.direction,
+				 .peer = peers_[channel.peer].address,
+				 .local = (move.local + channel.offset).value,
+				 .remote = remote,
+				 .length = channel.final ? 1 : channel.length,
+				 .tag = move.tag,
+				 .flags = uint8_t(channel.flags &
+						  FifoMessage::known_flags),
+				 .fill = {}};
+
+	/* The target of a read is this end, which knows the end without a flag. */
+	if (channel.direction == Direction::read)
+		transfer.flags &= uint8_t(~rdma_flag::notify_target);
+	if (channel.feeds)
+		transfer.fill = channel.final ? RdmaFill(nothing) : move.fill;
+	fifo_->start(
+		transfer,
+		[this, number](std::error_code error, Clock::time_point end) {
+			piece_over(number, error, end);
+		},
+		now);
+}
+
+/*
+ * Let a refused piece go the other way. By the FIFOs, if RDMA has refused its first attempt, of which
+ * no packet has left; by RDMA, if one end has not mapped the memory itself, though another process of
+ * the job may have. Return: false: it has failed.
+ */
+bool RdmaEngine::redrive(Channel &channel, std::error_code error)
+{
+	Peer &peer = peers_[channel.peer];
+	const bool to_rdma = channel.fifo && peer.contexts && use_rdma_ &&
+			     error == std::errc::bad_address;
+	const bool to_fifo = fifo_ && !channel.fifo && !channel.attempts &&
+			     !needs_contexts(*channel.operation) &&
+			     error == std::errc::invalid_argument;
+
+	if (channel.redriven || !(to_rdma || to_fifo))
+		return false;
+	move_piece(channel, to_rdma ? peer.rdma : peer.fifo);
+	return true;
+}
+
+void RdmaEngine::move_piece(Channel &channel, Way &way)
+{
+	channel.redriven = true;
+	way.redriven.push_back(
+		std::exchange(static_cast<Piece &>(channel), {}));
+}
+
+/* Let operations that wait for a channel go by the FIFOs. */
+void RdmaEngine::move_to_fifo(Peer &peer)
+{
+	std::deque<Shared> stay;
+
+	for (Shared &operation : peer.rdma.waiting) {
+		if (needs_contexts(*operation)) {
+			stay.push_back(std::move(operation));
+			continue;
+		}
+		operation->by_fifo = true;
+		peer.fifo.waiting.push_back(std::move(operation));
+	}
+	peer.rdma.waiting = std::move(stay);
+	std::ranges::move(peer.rdma.redriven,
+			  std::back_inserter(peer.fifo.redriven));
+	peer.rdma.redriven.clear();
+}
+
+void RdmaEngine::use_rdma(bool use, Clock::time_point now)
+{
+	if (!fifo_ || use == use_rdma_)
+		return;
+	use_rdma_ = use;
+	for (size_t i = 0; i < peers_.size(); i++) {
+		if (!use)
+			move_to_fifo(peers_[i]);
+		pump(i, now);
+	}
+}
+
+void RdmaEngine::forget(Way &way, const Shared &operation)
+{
+	std::erase(way.waiting, operation);
+	operation->under_way -=
+		uint32_t(std::erase_if(way.redriven, [&](const Piece &piece) {
+			return piece.operation == operation;
+		}));
 }
 
 RdmaEngine::Clock::duration RdmaEngine::timeout(const Channel &channel) const
@@ -400,7 +571,7 @@ void RdmaEngine::unframe(Channel &channel)
 	if (channel.framed)
 		port_.forget(channel.frame);
 	channel.framed = false;
-	if (channel.feeds)
+	if (channel.feeds && !channel.fifo)
 		feeder_.stop(channel.local);
 }
 
@@ -464,7 +635,7 @@ void RdmaEngine::renew_local(uint32_t old, uint32_t now_it_is,
 bool RdmaEngine::is_to(const Channel &channel, WindowAddress address,
 		       uint32_t remote) const
 {
-	return peers_[channel.peer].address == address &&
+	return !channel.fifo && peers_[channel.peer].address == address &&
 	       channel.remote == remote;
 }
 
@@ -472,6 +643,12 @@ void RdmaEngine::renew_remote(WindowAddress peer, uint32_t old,
 			      uint32_t now_it_is, uint64_t ended,
 			      Clock::time_point now)
 {
+	if (is_no_rcxt(now_it_is)) {
+		for (size_t i = 0; fifo_ && i < channels_.size(); i++)
+			if (is_to(channels_[i], peer, old))
+				lose_channel(i, ended, now);
+		return;
+	}
 	/* A context serves one channel. */
 	for (const Channel &channel : channels_)
 		if (is_to(channel, peer, now_it_is))
@@ -479,6 +656,55 @@ void RdmaEngine::renew_remote(WindowAddress peer, uint32_t old,
 	for (size_t i = 0; i < channels_.size(); i++)
 		if (is_to(channels_[i], peer, old))
 			renew_channel(i, now_it_is, ended, now);
+}
+
+/* The peer has no context for it any more, and none of its packets is placed. */
+void RdmaEngine::lose_channel(size_t number, uint64_t ended,
+			      Clock::time_point now)
+{
+	Channel &channel = channels_[number];
+	Peer &peer = peers_[channel.peer];
+	const uint64_t first = channel.tid - channel.attempts;
+
+	if (channel.lost || ended > first)
+		return;
+	channel.lost = true;
+	std::erase(peer.rdma.idle, number);
+	if (!--peer.contexts)
+		move_to_fifo(peer);
+	if (channel.target_of)
+		piece_over(*channel.target_of,
+			   code(std::errc::operation_canceled), now);
+	if (channel.operation) {
+		port_.cancel(channel.local);
+		unframe(channel);
+		if (channel.direction == Direction::write && ended == first)
+			piece_over(number, {}, now);
+		else if (needs_contexts(*channel.operation))
+			piece_over(number, code(std::errc::operation_canceled),
+				   now);
+		else
+			move_piece(channel, peer.fifo);
+	}
+	if (!peer.contexts)
+		fail_waiting(peer, now);
+	pump(channel.peer, now);
+}
+
+/* Operations that need contexts wait for a peer that has none any more. */
+void RdmaEngine::fail_waiting(Peer &peer, Clock::time_point now)
+{
+	while (!peer.rdma.waiting.empty()) {
+		const Shared operation = peer.rdma.waiting.front();
+
+		operation->error = code(std::errc::operation_canceled);
+		operation->requested = operation->move.length;
+		operation->begun = operation->notified = true;
+		drop_waiting(operation, size_t(&peer - peers_.data()));
+		pump_all(operation, size_t(&peer - peers_.data()), now);
+		if (!operation->under_way)
+			finish(operation);
+	}
 }
 
 void RdmaEngine::renew_channel(size_t number, uint32_t now_it_is,
@@ -521,7 +747,8 @@ void RdmaEngine::free_target(Channel &channel)
 		return;
 	Channel &target = channels_[*channel.target];
 
-	peers_[target.peer].idle.push_back(*channel.target);
+	if (!target.lost)
+		peers_[target.peer].rdma.idle.push_back(*channel.target);
 	target.target_of.reset();
 	channel.target.reset();
 }
@@ -530,22 +757,28 @@ void RdmaEngine::piece_over(size_t number, std::error_code error,
 			    Clock::time_point now)
 {
 	Channel &channel = channels_[number];
-	bool counted = counts(channel);
-	Shared operation = std::move(channel.operation);
+	const bool counted = counts(channel);
 	size_t peer = channel.peer;
+	Way &own_way = channel.fifo ? peers_[peer].fifo : peers_[peer].rdma;
 
 	unframe(channel);
+	channel.refused = {};
+	if (!channel.lost)
+		own_way.idle.push_back(number);
+	free_target(channel);
+	if (error && redrive(channel, error)) {
+		pump(peer, now);
+		return;
+	}
+	Shared operation = std::move(channel.operation);
+
 	if (counted)
 		count(*operation->move.counter, bool(error));
 	channel.operation = nullptr;
-	channel.refused = {};
 	channel.held = channel.deferred = false;
-	peers_[peer].idle.push_back(number);
-	free_target(channel);
 	operation->under_way--;
 	if (error && !operation->error) {
 		operation->error = error;
-		/* Request no more pieces of it. */
 		drop_waiting(operation, peer);
 		operation->requested = operation->move.length;
 		operation->notified = true;
@@ -555,7 +788,8 @@ void RdmaEngine::piece_over(size_t number, std::error_code error,
 	bool finished = all && operation->notified;
 
 	if (all && !finished)
-		peers_[operation->third ? operation->target : peer]
+		way_of(peers_[operation->third ? operation->target : peer],
+		       *operation)
 			.waiting.push_front(operation);
 	pump_all(operation, peer, now);
 	/* Last, since the callback may throw. */
@@ -611,6 +845,10 @@ void RdmaEngine::look_at(size_t number, Clock::time_point now)
 		channel.framed = false;
 		channel.sent = state == FrameState::sent;
 		channel.refused = verdict(state);
+		/* No packet of it has left, and there are no other contexts. */
+		if (state == FrameState::bad_rcxt && !use_rdma_ &&
+		    !channel.attempts)
+			channel.refused = code(std::errc::invalid_argument);
 		/* It was not sent, so no answer can come: retry soon. */
 		if (state != FrameState::sent)
 			channel.deadline = std::min(channel.deadline,
@@ -628,8 +866,10 @@ size_t RdmaEngine::look(Clock::time_point now)
 
 	pump_feeds();
 	for (size_t i = 0; i < channels_.size(); i++)
-		if (channels_[i].operation)
+		if (channels_[i].operation && !channels_[i].fifo)
 			look_at(i, now);
+	if (fifo_)
+		fifo_->look(now);
 	return ended_ - before;
 }
 
@@ -639,8 +879,10 @@ RdmaEngine::Clock::time_point RdmaEngine::due() const
 
 	if (feeder_.busy())
 		return Clock::time_point::min();
+	if (fifo_)
+		due = fifo_->due();
 	for (const Channel &channel : channels_)
-		if (channel.operation)
+		if (channel.operation && !channel.fifo)
 			due = std::min(due, channel.deadline);
 	return due;
 }
@@ -650,13 +892,20 @@ void RdmaEngine::stop()
 	for (Channel &channel : channels_) {
 		if (!channel.operation)
 			continue;
-		port_.cancel(channel.local);
+		if (!channel.fifo)
+			port_.cancel(channel.local);
 		unframe(channel);
 		channel.operation = nullptr;
 	}
-	for (Peer &peer : peers_)
-		peer.waiting.clear();
+	for (Peer &peer : peers_) {
+		peer.rdma.waiting.clear();
+		peer.rdma.redriven.clear();
+		peer.fifo.waiting.clear();
+		peer.fifo.redriven.clear();
+	}
 	feeder_.stop();
+	if (fifo_)
+		fifo_->stop();
 	operations_ = 0;
 }
 

@@ -5,7 +5,9 @@
  * adapter and the time, so that tests can have their own.
  *
  * A channel is a pair of rCxts, one here and one of the peer, and moves one piece at a time. Its
- * tids only grow, so that both ends can distinguish the newest attempt from older ones.
+ * tids only grow, so that both ends can distinguish the newest attempt from older ones. There are
+ * also channels without rCxts, whose pieces go by a RdmaFifo: for small operations, for peers
+ * without contexts, and for pieces that RDMA has refused.
  */
 #ifndef PAVO_RDMA_ENGINE_HPP
 #define PAVO_RDMA_ENGINE_HPP
@@ -20,6 +22,7 @@
 #include <pavo/rdma.hpp>
 
 #include "rdma_feeder.hpp"
+#include "rdma_fifo.hpp"
 
 namespace pavo {
 
@@ -82,9 +85,14 @@ public:
 	using Clock = Rdma::Clock;
 	using Done = Rdma::Done;
 
-	RdmaEngine(RdmaPort &port, const RdmaOptions &options);
+	/** @fifo: moves pieces without contexts; null: there is no such way. */
+	RdmaEngine(RdmaPort &port, const RdmaOptions &options,
+		   RdmaFifo *fifo = nullptr);
 
-	/** Add a peer. @locals: contexts of this end, as many as the peer has. */
+	/**
+	 * Add a peer. @locals: contexts of this end, as many as the peer has, or none: its operations
+	 * go by the FIFOs.
+	 */
 	size_t add(const RdmaPeer &peer, std::span<const uint32_t> locals);
 	/** Begin an operation. Fails with invalid_argument: no such peer, or an invalid move. */
 	std::error_code begin(Direction direction, size_t peer,
@@ -111,11 +119,17 @@ public:
 	void renew_local(uint32_t old, uint32_t now_it_is,
 			 Clock::time_point now);
 	/**
+	 * @now_it_is: is_no_rcxt(): the peer has no contexts any more, so nothing is placed by @old
 	 * @ended: first tid of the last write that is complete at the peer; 0: none is. The engine
 	 * ignores values that cannot be true.
 	 */
 	void renew_remote(WindowAddress peer, uint32_t old, uint32_t now_it_is,
 			  uint64_t ended, Clock::time_point now);
+	/**
+	 * This end has no contexts any more, or has them again: operations that were not begun go by
+	 * the FIFOs meanwhile. Those under way wait, since packets of them may still arrive.
+	 */
+	void use_rdma(bool use, Clock::time_point now);
 	/** Handle outcomes of frames and response timeouts. Return: operations that ended. */
 	size_t look(Clock::time_point now);
 	/** Cancel all operations; their Done is not called. */
@@ -136,7 +150,10 @@ public:
 					      WindowAddress();
 	}
 	Clock::time_point due() const;
-	uint64_t repeated() const { return repeated_; }
+	uint64_t repeated() const
+	{
+		return repeated_ + (fifo_ ? fifo_->repeated() : 0);
+	}
 
 private:
 	struct Operation {
@@ -156,6 +173,8 @@ private:
 		bool third = false;
 		size_t source = 0;
 		size_t target = 0;
+		/** Its pieces go by the FIFOs. */
+		bool by_fifo = false;
 
 		/** All pieces were requested: what is left is the final notification. */
 		bool is_requested() const
@@ -185,12 +204,8 @@ private:
 		bool lost = false;
 	};
 
-	struct Channel {
-		size_t peer;
-		uint32_t local;
-		uint32_t remote;
-		uint64_t tid = 0;
-		/** The operation under way on it; null: none. */
+	struct Piece {
+		/** The operation under way; null: none. */
 		Shared operation;
 		Direction direction = Direction::read;
 		uint32_t offset = 0;
@@ -200,6 +215,19 @@ private:
 		bool feeds = false;
 		/** It carries the final notification, RdmaNotification. */
 		bool final = false;
+		/** It was refused by RDMA, or by the FIFOs. */
+		bool redriven = false;
+	};
+
+	struct Channel : Piece {
+		size_t peer;
+		uint32_t local;
+		uint32_t remote;
+		uint64_t tid = 0;
+		/** It has no contexts: its pieces go by the FIFOs. */
+		bool fifo = false;
+		/** Its peer has no context any more. */
+		bool lost = false;
 		uint16_t attempts = 0;
 		uint32_t frame = 0;
 		bool framed = false;
@@ -218,19 +246,39 @@ private:
 		std::optional<size_t> target_of;
 	};
 
-	struct Peer {
-		WindowAddress address;
-		size_t channels = 0;
+	/** Channels of a kind, and operations for them. */
+	struct Way {
 		std::vector<size_t> idle;
 		std::deque<Shared> waiting;
+		/** Pieces that the other way has refused. */
+		std::deque<Piece> redriven;
+	};
+
+	struct Peer {
+		WindowAddress address;
+		/** Channels with contexts. */
+		size_t contexts;
+		Way rdma;
+		Way fifo;
 	};
 
 	static std::error_code verdict(FrameState state);
-	void next_piece(Operation &operation, Channel &channel) const;
+	void next_piece(const Shared &operation, Channel &channel) const;
 	void pump(size_t peer, Clock::time_point now);
+	void pump(Way &way, Clock::time_point now);
+	bool goes_by_fifo(const Peer &peer, const Operation &operation) const;
+	Way &way_of(Peer &peer, Operation &operation) const;
+	void send_by_fifo(size_t channel, Clock::time_point now);
+	bool redrive(Channel &channel, std::error_code error);
+	void move_piece(Channel &channel, Way &way);
+	void move_to_fifo(Peer &peer);
+	void lose_channel(size_t channel, uint64_t ended,
+			  Clock::time_point now);
+	void forget(Way &way, const Shared &operation);
 	bool pump_third(const Shared &operation, Clock::time_point now);
-	void occupy(Channel &channel, const Shared &operation,
-		    Clock::time_point now);
+	void start_piece(size_t channel, Clock::time_point now);
+	static bool needs_contexts(const Operation &operation);
+	void fail_waiting(Peer &peer, Clock::time_point now);
 	void free_target(Channel &channel);
 	void raise_tid(Channel &channel);
 	void drop_waiting(const Shared &operation, size_t peer);
@@ -249,7 +297,7 @@ private:
 	bool still_sending(const Channel &channel, FrameState state) const;
 	void feed(Channel &channel);
 	void pump_feeds();
-	uint32_t piece_of(const RdmaMove &move) const;
+	uint32_t piece_of(const RdmaMove &move, bool by_fifo) const;
 	void piece_over(size_t channel, std::error_code error,
 			Clock::time_point now);
 	void look_at(size_t channel, Clock::time_point now);
@@ -269,6 +317,8 @@ private:
 	RdmaPort &port_;
 	RdmaOptions options_;
 	RdmaFeeder feeder_;
+	RdmaFifo *fifo_;
+	bool use_rdma_ = true;
 	std::vector<Peer> peers_;
 	std::vector<Channel> channels_;
 	std::unordered_map<uint32_t, size_t> by_local_;

@@ -54,6 +54,8 @@ public:
 		return found == index_.end() ? rcxt : all_[found->second].name;
 	}
 
+	bool knows(uint32_t rcxt) const { return index_.contains(rcxt); }
+
 	/** Return the first tid of the last operation that ended by a context; 0: none has. */
 	uint64_t ended(uint32_t rcxt) const
 	{

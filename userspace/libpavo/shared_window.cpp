@@ -10,6 +10,7 @@
 
 #include "command.hpp"
 #include "error.hpp"
+#include "mapped_memory.hpp"
 
 namespace pavo {
 
@@ -54,8 +55,10 @@ pavo_frame_hdr *frame_at(std::byte *fifo, uint32_t slot)
 } // namespace
 
 SharedWindow::SharedWindow(const Job &job, const WindowOptions &options)
-	: file_(job.file()), node_(options.node), gid_index_(options.gid_index),
-	  send_frames_(options.send_frames), recv_frames_(options.recv_frames)
+	: file_(job.file()), node_(options.node),
+	  job_id_(mapped_memory::id_of_job(job.fd(), job.handle())),
+	  gid_index_(options.gid_index), send_frames_(options.send_frames),
+	  recv_frames_(options.recv_frames)
 {
 	Command command(PAVO_OBJECT_WINDOW, PAVO_METHOD_WINDOW_OPEN);
 	pavo_window_args args = {
@@ -117,6 +120,12 @@ pavo_frame_hdr *SharedWindow::send_frame(uint32_t number) const
 pavo_frame_hdr *SharedWindow::recv_frame(uint32_t number) const
 {
 	return frame_at(recv_, number & (recv_frames_ - 1));
+}
+
+uint32_t SharedWindow::recoveries() const noexcept
+{
+	return std::atomic_ref(commands_->recoveries)
+		.load(std::memory_order_acquire);
 }
 
 Result<void> SharedWindow::query(pavo_lmt &lmt) const noexcept

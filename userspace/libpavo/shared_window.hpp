@@ -30,6 +30,8 @@ public:
 	uint32_t handle() const { return handle_; }
 
 	uint16_t node() const { return node_; }
+	/** JOBID of its job. */
+	uint32_t job_id() const { return job_id_; }
 	Result<Gid> gid() const noexcept { return file_->gid(gid_index_); }
 	uint32_t number() const { return number_; }
 	size_t max_payload() const { return max_payload_; }
@@ -40,6 +42,8 @@ public:
 	pavo_frame_hdr *recv_frame(uint32_t number) const;
 	pavo_command_page *commands() const { return commands_; }
 
+	/** Return the adapter's number of recoveries, from the command page. */
+	uint32_t recoveries() const noexcept;
 	/** Reads the local mapping table to @lmt; all is 0 where that fails. */
 	Result<void> query(pavo_lmt &lmt) const noexcept;
 
@@ -62,6 +66,7 @@ private:
 
 	std::shared_ptr<const File> file_;
 	uint16_t node_;
+	uint32_t job_id_;
 	uint16_t gid_index_;
 	uint32_t handle_;
 	uint32_t number_;

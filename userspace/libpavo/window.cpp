@@ -168,6 +168,11 @@ Result<Lmt> Window::lmt() const noexcept
 	return shared_->query(lmt).transform([&] { return from_abi(lmt); });
 }
 
+uint32_t Window::recoveries() const noexcept
+{
+	return shared_->recoveries();
+}
+
 /* -------------------------------------------------------------- thresholds */
 
 Result<void> Window::recv_threshold(uint32_t n) noexcept

@@ -38,6 +38,7 @@ constexpr uint8_t plain = 0; /* a message of a program */
 constexpr uint8_t rdma = 1; /* control message between two Rdma */
 constexpr uint8_t striped = 2; /* control message between two Striped */
 constexpr uint8_t broadcast = 3; /* acknowledgment of a BroadcastTarget */
+constexpr uint8_t fifo = 6; /* data between two Rdma, without contexts */
 constexpr uint8_t first_own = 64; /* programs may use this and higher kinds */
 } // namespace message_kind
 

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * handler.hpp - handlers of a window's events (sources.md#windows-interrupt): each event goes to
- * one of them.
+ * handler.hpp - handlers of events of a window, or of all windows of an adapter
+ * (sources.md#windows-interrupt): each event goes to one of them.
  */
 #ifndef PAVO_HANDLER_HPP
 #define PAVO_HANDLER_HPP
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
 
 #include <pavo/window.hpp>
 
@@ -62,6 +66,54 @@ private:
 	SharedWindow *window_;
 	int fd_;
 	uint32_t number_;
+};
+
+/**
+ * Event handler of an adapter, one of up to 64 of a Device: for the events of all windows that were
+ * made through that Device, also later. Each event goes to one of these handlers that is ready,
+ * beside WindowOptions::recv_event and the window's own handlers. If none is ready, one event is
+ * kept for the next that becomes ready.
+ *
+ * A thread with such a handler waits for fd(), calls take(), then windows() until that returns less
+ * than there is space for, looks at each of these windows as at one with a Handler, and then calls
+ * ready(). No other handler gets the numbers that it took. There may be no window, if another thread took it.
+ * Each handler is for one thread at a time; different handlers may be used by different threads.
+ */
+class AdapterHandler {
+public:
+	/**
+	 * Registers a handler, which is not ready yet. Fails with ENOSPC: @device has 64; EMFILE,
+	 * ENFILE; ENOMEM; EIO: the adapter is gone.
+	 */
+	static Result<AdapterHandler> open(const Device &device) noexcept;
+	/** Unregisters it. An event after which it has not called ready() goes to another handler. */
+	~AdapterHandler();
+	AdapterHandler(AdapterHandler &&from) noexcept;
+	AdapterHandler &operator=(AdapterHandler &&from) noexcept;
+
+	/** Returns its eventfd, nonblocking. The removal of the adapter raises it, too. */
+	int fd() const { return fd_; }
+	/** Makes it ready for one event. Fails with EIO: the adapter is gone. */
+	Result<void> ready() noexcept;
+	/** Clears the eventfd. Return: true if an event was pending. */
+	bool take() noexcept;
+	/**
+	 * Takes the numbers of windows that had events. @numbers: set. Return: how many there are.
+	 * Fails with EIO: the adapter is gone.
+	 */
+	Result<size_t> windows(std::span<uint32_t> numbers) noexcept;
+
+private:
+	/** Takes over @fd. */
+	AdapterHandler(std::shared_ptr<const File> file, int fd,
+		       uint32_t handle)
+		: file_(std::move(file)), fd_(fd), handle_(handle)
+	{
+	}
+
+	std::shared_ptr<const File> file_;
+	int fd_;
+	uint32_t handle_;
 };
 
 } // namespace pavo

@@ -29,6 +29,7 @@ struct pavo_job;
 struct pavo_mapping;
 struct pavo_window;
 struct pavo_handler;
+struct pavo_adapter_handler;
 struct pavo_rdma;
 struct pavo_striped;
 
@@ -249,6 +250,26 @@ int pavo_handler_ready(struct pavo_handler *handler);
 int pavo_handler_take(struct pavo_handler *handler);
 
 /**
+ * pavo_adapter_handler_open - register a handler for events of all windows made through @device.
+ *
+ * As pavo_handler_open(), and its calls as those of pavo_handler_open()'s; ENOSPC: the device has 64.
+ */
+struct pavo_adapter_handler *
+pavo_adapter_handler_open(struct pavo_device *device);
+void pavo_adapter_handler_close(struct pavo_adapter_handler *handler);
+int pavo_adapter_handler_fd(const struct pavo_adapter_handler *handler);
+int pavo_adapter_handler_ready(struct pavo_adapter_handler *handler);
+int pavo_adapter_handler_take(struct pavo_adapter_handler *handler);
+/**
+ * pavo_adapter_handler_windows - take the numbers of windows that had events.
+ * @numbers: set to up to @n of them
+ *
+ * Return: how many; less than @n: there are no more. -EINVAL: @n is 0; -EIO: the adapter is gone.
+ */
+int pavo_adapter_handler_windows(struct pavo_adapter_handler *handler,
+				 uint32_t *numbers, size_t n);
+
+/**
  * pavo_message_call - a message has arrived.
  * @node, @window: of its sender
  * @payload:       @bytes of it, valid during the call only
@@ -301,6 +322,7 @@ typedef pavo_fill_call *pavo_read_request_call(void *context, uint16_t node,
  * @attempts:    before an operation fails with -ETIMEDOUT, up to 65535; 0: 64
  * @piece:       bytes requested at a time, at most 4096 packets; 0: 262,144
  * @half_piece:  the same where one end is a FIFO, whose frames have to hold them; 0: 32,768
+ * @rdma_from:   operations of fewer bytes go by the FIFOs (pavo_rdma(3)); 0: none
  */
 struct pavo_rdma_options {
 	uint32_t timeout;
@@ -308,6 +330,7 @@ struct pavo_rdma_options {
 	uint32_t attempts;
 	uint32_t piece;
 	uint32_t half_piece;
+	uint32_t rdma_from;
 };
 
 /**

@@ -100,6 +100,8 @@ int pavo_window_sent_event_after(struct pavo_window *window, uint32_t n);
  * Return: 0; -EIO: the adapter is gone.
  */
 int pavo_window_lmt(const struct pavo_window *window, struct pavo_lmt *lmt);
+/** pavo_window_recoveries - return the adapter's number of recoveries, without a system call. */
+uint32_t pavo_window_recoveries(const struct pavo_window *window);
 
 /* --------------------------------------------------------------------- RDMA */
 

@@ -16,6 +16,15 @@
 namespace pavo {
 
 /**
+ * Number of no context, from a process that uses none (PAVO_JOB_RDMA, pavo_rdma(3)). A peer's
+ * operations go by the FIFOs then.
+ */
+constexpr bool is_no_rcxt(uint32_t rcxt)
+{
+	return (~rcxt & 0xfffff) == 0;
+}
+
+/**
  * Contexts of a window, in a fixed order, which renew() keeps. The destructor gives them back. A
  * moved-from object has none. For the thread that uses the window.
  */
@@ -39,6 +48,8 @@ public:
 	std::span<const uint32_t> numbers() const noexcept { return numbers_; }
 	uint32_t operator[](size_t n) const noexcept { return numbers_[n]; }
 	size_t size() const noexcept { return numbers_.size(); }
+	/** True if a recovery has ended all contexts, and renew() could take no others. */
+	bool lost() const noexcept { return size() && gone_ == size(); }
 
 	/**
 	 * Aborts their operations: no more of them is sent or placed; those of peers may be tried

@@ -24,6 +24,7 @@
 namespace pavo {
 
 class RdmaEngine;
+class RdmaFifo;
 class RdmaOnce;
 class RdmaPort;
 class Striped;
@@ -44,6 +45,13 @@ struct RdmaOptions {
 	uint32_t piece = 1 << 18;
 	/** The same where one end is a FIFO, whose free frames have to hold the piece. */
 	uint32_t half_piece = 1 << 15;
+	/**
+	 * Operations of fewer bytes go by the FIFOs, in messages, not by RDMA. The peer's process
+	 * copies the bytes, in progress(); so its progress() has to be called, and it has to have
+	 * mapped the memory itself: else the library goes on by RDMA. 0: all go by RDMA. With
+	 * PAVO_JOB_RDMA=0 in the environment none does.
+	 */
+	uint32_t rdma_from = 0;
 };
 
 /** A peer's address and contexts, which it has sent by a message or by other means. */
@@ -56,7 +64,7 @@ struct RdmaPeer {
 /** A completed operation of a peer that notifies this process: all its data is visible. */
 struct RdmaArrival {
 	WindowAddress from;
-	/** Context of this end that the operation used. */
+	/** Context of this end that the operation used; is_no_rcxt(): it came by the FIFOs. */
 	uint32_t rcxt;
 	uint32_t tag;
 	/** Bytes of the operation. */
@@ -155,12 +163,14 @@ public:
 
 	/**
 	 * Takes contexts of the adapter for one peer's operations. @rcxts: set to as many numbers
-	 * as it holds, which the program sends to that peer. Fails as Rcxts::take().
+	 * as it holds, which the program sends to that peer. Fails as Rcxts::take(). With
+	 * PAVO_JOB_RDMA=0 in the environment it takes none, and the numbers say so (is_no_rcxt()).
 	 */
 	Result<void> take_rcxts(std::span<uint32_t> rcxts) noexcept;
 	/**
-	 * Adds a peer, and takes as many contexts of this window as the peer has given. Fails with
-	 * EINVAL: @peer has no contexts; as Rcxts::take().
+	 * Adds a peer, and takes as many contexts of this window as the peer has given. If the adapter
+	 * or the user has none left, or one of the two ends uses none, operations go by the FIFOs.
+	 * Fails with EINVAL: @peer has no contexts; as Rcxts::take(), but for ENOSPC and EDQUOT.
 	 */
 	Result<Peer> add(const RdmaPeer &peer) noexcept;
 	/** Returns the address of a peer's window; all 0 where there is no such peer. */
@@ -252,11 +262,16 @@ public:
 	 * that makes the data, or an empty one to reject the request (the peer times out).
 	 */
 	void on_feed(std::function<RdmaFill(const RdmaReadRequest &)> call);
+	/**
+	 * Set the callback for recoveries of this adapter, with Window::recoveries(). progress()
+	 * calls it when it has taken new contexts. A program need not do anything then.
+	 */
+	void on_recovery(std::function<void(uint32_t recoveries)> call);
 
 	/**
 	 * Receives frames, retries what has timed out, and calls callbacks. Does not wait. After a
-	 * recovery of this adapter it takes new contexts, and answers peers that ask for their
-	 * numbers.
+	 * recovery of this adapter, which raises the window's event, it takes new contexts at once,
+	 * and answers peers that ask for their numbers.
 	 *
 	 * Return: number of frames, and of operations that ended without one. Fails with
 	 * no_space_on_device, not_enough_memory: no contexts could be taken after a recovery;
@@ -305,12 +320,14 @@ private:
 	void arrive(const RdmaArrival &arrival, uint64_t first);
 	Result<void> answer(Clock::time_point now);
 	Result<void> renew(Clock::time_point now);
+	Result<void> look_for_recovery(Clock::time_point now);
 
 	Window *window_;
 	/** All contexts, for its own operations and for peers'. */
 	Rcxts rcxts_;
 	std::unique_ptr<RdmaOnce> once_;
 	std::unique_ptr<WindowPort> port_;
+	std::unique_ptr<RdmaFifo> fifo_;
 	std::unique_ptr<RdmaEngine> engine_;
 	/** Peers' queries for the present number of a context. */
 	struct Query {
@@ -320,13 +337,15 @@ private:
 	std::vector<Query> queries_;
 	/** Counters that were taken. */
 	uint32_t counters_ = 0;
+	/** Recoveries of the adapter after which the contexts were taken anew. */
+	uint32_t recoveries_;
 	/** By their kind. */
 	std::map<uint8_t, std::function<void(const Message &)>> message_;
 	/** Completions of operations of a group, by its number. */
 	std::map<uint32_t, std::function<void(const Message &)>> group_;
-	std::function<void(const RdmaArrival &)> arrival_;
-	std::function<void(const RdmaPiece &)> piece_;
-	std::function<RdmaFill(const RdmaReadRequest &)> feed_;
+	std::function<void(uint32_t)> recovery_;
+	/** The environment has PAVO_JOB_RDMA=0. */
+	bool off_;
 };
 
 } // namespace pavo

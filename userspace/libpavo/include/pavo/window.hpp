@@ -138,6 +138,15 @@ struct Lmt {
 	/** Offsets of the FIFOs in the uverbs file, for mmap(). */
 	uint64_t recv_offset = 0;
 	uint64_t send_offset = 0;
+	/**
+	 * Number of packets of peers that named memory of this end which is not the job's. They
+	 * were dropped. The first one after a call of lmt() raises an event.
+	 */
+	uint32_t violations = 0;
+	/** Context of this window that the last of them named, and the window that sent it. */
+	uint32_t violation_rcxt = 0;
+	uint32_t violation_node = 0;
+	uint32_t violation_window = 0;
 };
 
 /**
@@ -377,6 +386,11 @@ public:
 
 	/** Reads its local mapping table. Fails with EIO: the adapter is gone. */
 	Result<Lmt> lmt() const noexcept;
+	/**
+	 * Returns Lmt::recoveries without a system call. Each recovery of the adapter raises
+	 * recv_event and a handler; this number has counted by then.
+	 */
+	uint32_t recoveries() const noexcept;
 
 private:
 	explicit Window(std::unique_ptr<SharedWindow> shared);

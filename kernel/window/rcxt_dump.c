@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * rcxt_dump.c - /sys/kernel/debug/pavo/rcxts: all rCxts of all adapters (sources.md#windows-rcxt),
+ * for root.
+ *
+ * An adapter has up to 2^20 of them. So debugfs.c reads the file in blocks, and holds no lock from
+ * one block to the next: a line is true at its own moment. Each rCxt is copied under its lock, then
+ * shown. Free rCxts have no line.
+ */
+#include <linux/seq_file.h>
+#include "jobs/job.h"
+#include "window/window_private.h"
+
+/* rCxts of a block. Their lines fit a few pages. */
+#define BLOCK 64u
+
+/* The pool's rCxts; 0: no window has needed one yet. */
+static u32 get_pool_size(const struct pavo_rcxt_pool *pool)
+{
+	/* Pairs with fill_pool() of rcxt.c. */
+	return smp_load_acquire(&pool->all) ? pool->count : 0;
+}
+
+/**
+ * struct pavo_rcxt_copy - what is shown of an rCxt.
+ * @op:     its operation
+ * @window: id of the window that has it
+ * @job:    JOBID of that window
+ */
+struct pavo_rcxt_copy {
+	struct pavo_operation op;
+	u32 window;
+	u32 job;
+};
+
+/* Return: false: the rCxt is free. */
+static bool copy_rcxt(struct pavo_rcxt *rcxt, struct pavo_rcxt_copy *copy)
+{
+	const struct pavo_fifo_window *window;
+
+	if (!READ_ONCE(rcxt->window))
+		return false;
+	spin_lock_bh(&rcxt->lock);
+	window = rcxt->window;
+	if (window) {
+		copy->op = rcxt->op;
+		copy->window = window->id;
+		copy->job = pavo_job_id(window->job);
+	}
+	spin_unlock_bh(&rcxt->lock);
+	return window;
+}
+
+static const char *get_rcxt_state(const struct pavo_attempt *now)
+{
+	if (now->sending)
+		return "sending";
+	if (now->placing)
+		return "receiving";
+	return now->feeding ? "feeding" : "idle";
+}
+
+static void show_rcxt(struct seq_file *file, const struct pavo_dev *dev,
+		      const struct pavo_rcxt_copy *copy)
+{
+	const struct pavo_operation *op = &copy->op;
+
+	seq_printf(file,
+		   "%s rcxt %#x window %u job %u %s tid %llu complete %llu",
+		   dev->ib.name, op->id, copy->window, copy->job,
+		   get_rcxt_state(&op->now), op->now.tid, op->now.complete);
+	seq_printf(file, " peer node %u window %u rcxt %#x", op->peer.node,
+		   op->peer.window, op->peer.rcxt);
+	seq_printf(file, " %s %s flags %#x attempts %u tag %#x cookie %#x",
+		   op->own ? "own" : "peer's", op->reading ? "read" : "write",
+		   op->flags, op->attempts, op->tag, op->cookie);
+	seq_printf(file, " total %u left %u fragment %u from %#llx to %#llx\n",
+		   op->total, op->left, op->fragment, op->from, op->to);
+}
+
+/* The first block also has the line of the adapter itself. */
+u64 pavo_rcxts_count_blocks(const struct pavo_dev *dev)
+{
+	if (!dev->windows)
+		return 0;
+	return max(DIV_ROUND_UP(get_pool_size(&dev->windows->rcxts), BLOCK),
+		   1u);
+}
+
+void pavo_rcxts_show_block(struct seq_file *file, struct pavo_dev *dev,
+			   u64 block)
+{
+	struct pavo_rcxt_pool *pool = &dev->windows->rcxts;
+	const u32 size = get_pool_size(pool);
+	u32 at = block * BLOCK, end = min(at + BLOCK, size);
+	struct pavo_rcxt_copy copy;
+
+	if (!block)
+		seq_printf(file, "%s rcxts %u key %#x recoveries %u\n",
+			   dev->ib.name, size, READ_ONCE(pool->key),
+			   READ_ONCE(pool->recoveries));
+	for (; at < end; at++)
+		if (copy_rcxt(&pool->all[at], &copy))
+			show_rcxt(file, dev, &copy);
+}
