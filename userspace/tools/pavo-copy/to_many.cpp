@@ -41,7 +41,7 @@ template <class T> T value_of(pavo::Result<T> result, const std::string &what)
 		return std::move(result).value();
 }
 
-/* What the sender tells all; of receivers all 0. */
+/* Numbers that the sender gives to all; of receivers all 0. */
 struct Plan {
 	uint32_t magic;
 	uint32_t chunk;
