@@ -10,6 +10,7 @@
 #include "jobs/job.h"
 #include "window/binding.h"
 #include "window/rdma.h"
+#include "window/third.h"
 
 /* ---------------------------------------------------------------- effects */
 
@@ -59,8 +60,8 @@ static void do_effects(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 		pavo_held_count(window, tr->counter,
 				tr->effects & PAVO_EFFECT_COUNT);
 	if (tr->effects & PAVO_EFFECT_VIOLATION)
-		pavo_window_violation(window, rcxt->op.id, rcxt->op.peer.node,
-				      rcxt->op.peer.window);
+		pavo_window_violation(window, rcxt->op.id,
+				      pavo_third_requester(&rcxt->op));
 }
 
 /* ---------------------------------------------------------------- actions */

@@ -106,8 +106,8 @@ int pavo_events_ready(struct pavo_events *events, u32 number)
 
 /* ------------------------------------------------------------ notifications */
 
-void pavo_window_violation(struct pavo_fifo_window *window, u32 rcxt, u32 node,
-			   u32 peer)
+void pavo_window_violation(struct pavo_fifo_window *window, u32 rcxt,
+			   const struct pavo_rdma_peer *peer)
 {
 	struct pavo_violations *violations = &window->violations;
 	bool event_due;
@@ -115,8 +115,8 @@ void pavo_window_violation(struct pavo_fifo_window *window, u32 rcxt, u32 node,
 	spin_lock_bh(&window->lock);
 	violations->count++;
 	violations->rcxt = rcxt;
-	violations->node = node;
-	violations->window = peer;
+	violations->node = peer->node;
+	violations->window = peer->window;
 	/* A peer that repeats a violation does not wake the process each time. */
 	event_due = !violations->unread;
 	violations->unread = true;

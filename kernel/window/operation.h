@@ -121,7 +121,7 @@ enum pavo_effect {
 	PAVO_EFFECT_KILL = 1 << 2, /* the window is dead */
 	PAVO_EFFECT_COUNT = 1 << 3, /* a component of @counter ended well */
 	PAVO_EFFECT_FAIL = 1 << 4, /* a component of @counter failed */
-	/* @op->peer named memory of this end that is not the job's */
+	/* a peer named memory of this end that is not the job's */
 	PAVO_EFFECT_VIOLATION = 1 << 5,
 };
 

@@ -35,6 +35,13 @@ pavo_packet_sender(const struct pavo_pkt *pkt)
 	};
 }
 
+/** pavo_third_requester - the end whose process began the operation, if it is a peer's. */
+static inline const struct pavo_rdma_peer *
+pavo_third_requester(const struct pavo_operation *op)
+{
+	return op->role == PAVO_THIRD_SOURCE ? &op->third : &op->peer;
+}
+
 /** pavo_third_data_ends - the ends that a packet with data names. */
 struct pavo_data_ends pavo_third_data_ends(const struct pavo_pkt *pkt);
 /** pavo_third_reader - the end to which the data goes that a packet requests. */

@@ -269,11 +269,10 @@ void pavo_window_notify_end(struct pavo_fifo_window *window);
  * context but hard IRQs.
  * @window: the window
  * @rcxt:   its rCxt
- * @node:   node of the peer
- * @peer:   its window
+ * @peer:   the peer
  */
-void pavo_window_violation(struct pavo_fifo_window *window, u32 rcxt, u32 node,
-			   u32 peer);
+void pavo_window_violation(struct pavo_fifo_window *window, u32 rcxt,
+			   const struct pavo_rdma_peer *peer);
 
 /** pavo_window_show_recoveries - write the adapter's number of recoveries to the command page. */
 void pavo_window_show_recoveries(struct pavo_fifo_window *window);

@@ -15,8 +15,10 @@ extern "C" {
 namespace {
 
 /* The headers as pavo would have sent them: reserved bits 0, MigReq 1. */
-void clear_ignored_bits(uint8_t *headers, uint32_t flags)
+void clear_ignored_bits(uint8_t *headers, const pavo_op_info *info)
 {
+	const uint32_t flags = info->flags;
+
 	headers[1] |= 0x40;
 	headers[4] &= 0xc0;
 	headers[8] &= 0x80;
@@ -26,6 +28,9 @@ void clear_ignored_bits(uint8_t *headers, uint32_t flags)
 		headers[PAVO_BTH_LEN] = 0;
 	if (flags & PAVO_OPF_WETH)
 		std::memset(&headers[PAVO_BTH_LEN + 11], 0, 2);
+	/* The last of the headers */
+	if (flags & PAVO_OPF_WTETH)
+		std::memset(&headers[info->hdr_len - PAVO_WTETH_LEN + 2], 0, 3);
 	if (flags & PAVO_OPF_EXTATOMICETH) {
 		uint8_t *header = &headers[PAVO_BTH_LEN];
 
@@ -53,7 +58,7 @@ void check_accepted(const pavo_pkt &pkt, const uint8_t *bytes, size_t avail,
 	CHECK(info->flags & PAVO_OPF_PAYLOAD || !pkt.payload);
 
 	std::memcpy(expected, bytes, info->hdr_len);
-	clear_ignored_bits(expected, info->flags);
+	clear_ignored_bits(expected, info);
 	CHECK(pavo_build(built, &pkt) == info->hdr_len);
 	CHECK(!std::memcmp(built, expected, info->hdr_len));
 }
