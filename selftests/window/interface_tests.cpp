@@ -20,7 +20,7 @@ namespace {
 
 constexpr uint16_t node_of_interface = 7;
 /* Kinds of its messages. */
-constexpr uint8_t packet = 7, offer = 8;
+constexpr uint8_t packet_kind = 7, offer_kind = 8;
 constexpr size_t ether = 14;
 
 std::string output_of(const std::string &command)
@@ -85,7 +85,7 @@ public:
 
 	~Interface() { shell("ip link delete pv0"); }
 
-	void send(const std::vector<uint8_t> &bytes, uint8_t kind = packet)
+	void send(const std::vector<uint8_t> &bytes, uint8_t kind = packet_kind)
 	{
 		auto *data = reinterpret_cast<const std::byte *>(bytes.data());
 
@@ -119,7 +119,8 @@ public:
 
 	/* It counts so, once, and passes nothing on. */
 	void counts(const std::string &counter,
-		    const std::vector<uint8_t> &bytes, uint8_t kind = packet)
+		    const std::vector<uint8_t> &bytes,
+		    uint8_t kind = packet_kind)
 	{
 		uint64_t before = interface_counters().at(counter);
 		uint64_t packets = packets_received();
@@ -216,7 +217,7 @@ TEST(Interface, DropsPacketsOfOthersAndForOthers)
 	must(other.set_node(node_of_interface, interface.address_b.gid));
 	uint64_t before = interface_counters().at("rx_drop_node");
 	must(other.send({node_of_interface, Interface::window}, pattern(1, 100),
-			packet));
+			packet_kind));
 	EXPECT_TRUE(eventually([&] {
 		return interface_counters().at("rx_drop_node") == before + 1;
 	}));
@@ -240,20 +241,23 @@ TEST(Interface, RefusesOffersThatItCannotRead)
 	auto bytes = made_offer(1, 0, 0, 5000);
 
 	bytes.pop_back();
-	interface.counts("rx_drop_offer", bytes, offer);
+	interface.counts("rx_drop_offer", bytes, offer_kind);
 	bytes.resize(25);
-	interface.counts("rx_drop_offer", bytes, offer);
-	interface.counts("rx_drop_offer", made_offer(1, 0, 0, 13), offer);
-	interface.counts("rx_drop_offer", made_offer(1, 0, 0, 65537), offer);
-	interface.counts("rx_drop_offer", made_offer(1, 0, 0, ~0u), offer);
-	interface.counts("rx_drop_offer", made_offer(~0ull, 0, 0, 5000), offer);
+	interface.counts("rx_drop_offer", bytes, offer_kind);
+	interface.counts("rx_drop_offer", made_offer(1, 0, 0, 13), offer_kind);
+	interface.counts("rx_drop_offer", made_offer(1, 0, 0, 65537),
+			 offer_kind);
+	interface.counts("rx_drop_offer", made_offer(1, 0, 0, ~0u), offer_kind);
+	interface.counts("rx_drop_offer", made_offer(~0ull, 0, 0, 5000),
+			 offer_kind);
 	/* A context that there is not, again and again: it gives up. */
-	interface.counts("rx_drop_rdma", made_offer(1, 0, 77, 5000), offer);
+	interface.counts("rx_drop_rdma", made_offer(1, 0, 77, 5000),
+			 offer_kind);
 	EXPECT_GE(interface_counters().at("rx_rdma_retries"), 3u);
 	/* More than a node may have waiting. */
 	uint64_t before = interface_counters().at("rx_drop_no_buffer");
 	for (uint32_t i = 0; i < 60; i++)
-		interface.send(made_offer(2, 0, 1000 + i, 5000), offer);
+		interface.send(made_offer(2, 0, 1000 + i, 5000), offer_kind);
 	EXPECT_TRUE(eventually([&] {
 		return interface_counters().at("rx_drop_no_buffer") > before;
 	}));
@@ -295,7 +299,7 @@ TEST(Interface, ReadsAPacketThatIsOffered)
 	memcpy(buffer.memory.all().data(), bytes.data(), bytes.size());
 	interface.send(made_offer(5, buffer.pvo(), rcxt,
 				  uint32_t(bytes.size())),
-		       offer);
+		       offer_kind);
 	EXPECT_EQ(ended_at(interface.a), pavo::PvoResult::ok);
 	EXPECT_TRUE(
 		eventually([&] { return packets_received() == packets + 1; }));
@@ -303,13 +307,13 @@ TEST(Interface, ReadsAPacketThatIsOffered)
 	interface.counts("rx_drop_duplicate",
 			 made_offer(5, buffer.pvo(), rcxt,
 				    uint32_t(bytes.size())),
-			 offer);
+			 offer_kind);
 	/* One of a packet that is cut, and one of another's. */
 	interface.counts("rx_drop_truncated",
-			 made_offer(20, buffer.pvo(), rcxt, 8000), offer);
+			 made_offer(20, buffer.pvo(), rcxt, 8000), offer_kind);
 	EXPECT_EQ(ended_at(interface.a), pavo::PvoResult::ok);
 	interface.counts("rx_drop_source",
-			 made_offer(40, buffer.pvo(1), rcxt, 8000), offer);
+			 made_offer(40, buffer.pvo(1), rcxt, 8000), offer_kind);
 	EXPECT_EQ(ended_at(interface.a), pavo::PvoResult::ok);
 }
 
