@@ -128,8 +128,12 @@ void pavo_window_violation(struct pavo_fifo_window *window, u32 rcxt,
 void pavo_window_show_recoveries(struct pavo_fifo_window *window)
 {
 	const struct pavo_rcxt_pool *pool = &window->dev->windows->rcxts;
-	struct pavo_command_page *page = window->commands->addr;
+	struct pavo_command_page *page;
 
+	/* Kernel code asks for it. */
+	if (!window->commands)
+		return;
+	page = window->commands->addr;
 	/* The lock, so that the last CPU to write has read the latest number. */
 	spin_lock_bh(&window->lock);
 	WRITE_ONCE(page->recoveries, READ_ONCE(pool->recoveries));

@@ -46,6 +46,8 @@ pavo_kernel_window_open(struct pavo_dev *dev, struct pavo_job *job,
 	if (!err)
 		err = open_send_fifo(window, args->send_frames);
 	if (!err)
+		err = pavo_held_init(window);
+	if (!err)
 		err = pavo_window_publish(window, args->window);
 	if (!err)
 		return window;

@@ -12,12 +12,6 @@ namespace pavo {
 
 namespace {
 
-/* Make the data of a final notification. */
-void nothing(uint64_t, std::span<std::byte> to)
-{
-	std::ranges::fill(to, std::byte(0));
-}
-
 /* Channels of a peer without contexts: transfers that may be under way. */
 constexpr size_t fifo_channels = 4;
 
@@ -34,6 +28,11 @@ bool possible(Direction direction, const RdmaMove &move)
 }
 
 } // namespace
+
+void RdmaEngine::fill_notification(uint64_t, std::span<std::byte> to)
+{
+	std::ranges::fill(to, std::byte(0));
+}
 
 /* Convert the outcome of a request to an error of the piece; none: retry. */
 std::error_code RdmaEngine::verdict(FrameState state)
@@ -116,71 +115,7 @@ std::error_code RdmaEngine::begin(Direction direction, size_t peer,
 	return {};
 }
 
-std::error_code RdmaEngine::begin_third(size_t source, size_t target,
-					const RdmaMove &move, Done done,
-					Clock::time_point now)
-{
-	auto operation = std::make_shared<Operation>();
-
-	if (source >= peers_.size() || target >= peers_.size() ||
-	    move.source != RdmaEnd::memory || move.target != RdmaEnd::memory ||
-	    move.counter || move.after)
-		return code(std::errc::invalid_argument);
-	if (!peers_[source].contexts || !peers_[target].contexts)
-		return code(std::errc::operation_not_supported);
-	if (source == target && peers_[source].contexts < 2)
-		return code(std::errc::invalid_argument);
-	operation->direction = Direction::read;
-	operation->move = move;
-	operation->done = std::move(done);
-	operation->notified = !move.notify;
-	operation->third = true;
-	operation->source = source;
-	operation->target = target;
-	/*
-	 * It begins when it is the first of both queues. Every queue has the operations in the
-	 * order in which they were begun, so one of them is always first wherever it waits.
-	 */
-	peers_[source].rdma.waiting.push_back(operation);
-	if (target != source)
-		peers_[target].rdma.waiting.push_back(operation);
-	operations_++;
-	pump(source, now);
-	return {};
-}
-
 /* ------------------------------------------------------------------ pieces */
-
-/* True for operations that only adapters carry out: of three ends, and those with counters. */
-bool RdmaEngine::needs_contexts(const Operation &operation)
-{
-	return operation.third || operation.move.counter ||
-	       operation.move.after;
-}
-
-/*
- * Choose the way of an operation. A half operation is for the FIFO anyway, and its contexts find
- * duplicates.
- */
-bool RdmaEngine::goes_by_fifo(const Peer &peer,
-			      const Operation &operation) const
-{
-	const RdmaMove &move = operation.move;
-
-	if (!fifo_ || needs_contexts(operation))
-		return false;
-	return !use_rdma_ || !peer.contexts ||
-	       (move.length < options_.rdma_from &&
-		move.target == RdmaEnd::memory &&
-		move.source == RdmaEnd::memory);
-}
-
-/* Once an operation goes by the FIFOs, all of its rest does. */
-RdmaEngine::Way &RdmaEngine::way_of(Peer &peer, Operation &operation) const
-{
-	operation.by_fifo = operation.by_fifo || goes_by_fifo(peer, operation);
-	return operation.by_fifo ? peer.fifo : peer.rdma;
-}
 
 /* Return the bytes of one request. */
 uint32_t RdmaEngine::piece_of(const RdmaMove &move, bool by_fifo) const
@@ -253,44 +188,6 @@ void RdmaEngine::drop_waiting(const Shared &operation, size_t peer)
 	forget(peers_[operation->target].rdma, operation);
 }
 
-/*
- * Give the next piece of a third-party operation to a channel of each of its peers, if it is the
- * first there, and they have idle ones. Return: false: it waits.
- */
-bool RdmaEngine::pump_third(const Shared &operation, Clock::time_point now)
-{
-	Way &source = peers_[operation->source].rdma;
-	Way &target = peers_[operation->target].rdma;
-
-	if (source.waiting.front() != operation ||
-	    target.waiting.front() != operation || source.idle.empty() ||
-	    target.idle.size() < 1u + (&source == &target))
-		return false;
-	size_t number = source.idle.back();
-	source.idle.pop_back();
-	size_t other = target.idle.back();
-	target.idle.pop_back();
-	Channel &channel = channels_[number];
-
-	channel.target = other;
-	channels_[other].target_of = number;
-	next_piece(operation, channel);
-	const bool requested = operation->is_requested();
-
-	if (requested) {
-		source.waiting.pop_front();
-		if (&source != &target)
-			target.waiting.pop_front();
-	}
-	start_piece(number, now);
-	if (requested) {
-		/* Others had to wait for it there. */
-		pump(operation->source, now);
-		pump(operation->target, now);
-	}
-	return true;
-}
-
 /* Give pieces of waiting operations to idle channels. */
 void RdmaEngine::pump(size_t number, Clock::time_point now)
 {
@@ -326,114 +223,6 @@ void RdmaEngine::pump(Way &way, Clock::time_point now)
 	}
 }
 
-/* Pump all peers at which the operation may have waited, or has freed a channel. */
-void RdmaEngine::pump_all(const Shared &operation, size_t peer,
-			  Clock::time_point now)
-{
-	pump(peer, now);
-	if (!operation->third)
-		return;
-	pump(operation->source, now);
-	pump(operation->target, now);
-}
-
-void RdmaEngine::send_by_fifo(size_t number, Clock::time_point now)
-{
-	const Channel &channel = channels_[number];
-	const RdmaMove &move = channel.operation->move;
-	const uint64_t remote = channel.final ?
-					RdmaNotification::number(move.length) :
-					(move.remote + channel.offset).value;
-	FifoTransfer transfer = {.direction = channel.direction,
-				 .peer = peers_[channel.peer].address,
-				 .local = (move.local + channel.offset).value,
-				 .remote = remote,
-				 .length = channel.final ? 1 : channel.length,
-				 .tag = move.tag,
-				 .flags = uint8_t(channel.flags &
-						  FifoMessage::known_flags),
-				 .fill = {}};
-
-	/* The target of a read is this end, which knows the end without a flag. */
-	if (channel.direction == Direction::read)
-		transfer.flags &= uint8_t(~rdma_flag::notify_target);
-	if (channel.feeds)
-		transfer.fill = channel.final ? RdmaFill(nothing) : move.fill;
-	fifo_->start(
-		transfer,
-		[this, number](std::error_code error, Clock::time_point end) {
-			piece_over(number, error, end);
-		},
-		now);
-}
-
-/*
- * Let a refused piece go the other way. By the FIFOs, if RDMA has refused its first attempt, of which
- * no packet has left; by RDMA, if one end has not mapped the memory itself, though another process of
- * the job may have. Return: false: it has failed.
- */
-bool RdmaEngine::redrive(Channel &channel, std::error_code error)
-{
-	Peer &peer = peers_[channel.peer];
-	const bool to_rdma = channel.fifo && peer.contexts && use_rdma_ &&
-			     error == std::errc::bad_address;
-	const bool to_fifo = fifo_ && !channel.fifo && !channel.attempts &&
-			     !needs_contexts(*channel.operation) &&
-			     error == std::errc::invalid_argument;
-
-	if (channel.redriven || !(to_rdma || to_fifo))
-		return false;
-	move_piece(channel, to_rdma ? peer.rdma : peer.fifo);
-	return true;
-}
-
-void RdmaEngine::move_piece(Channel &channel, Way &way)
-{
-	channel.redriven = true;
-	way.redriven.push_back(
-		std::exchange(static_cast<Piece &>(channel), {}));
-}
-
-/* Let operations that wait for a channel go by the FIFOs. */
-void RdmaEngine::move_to_fifo(Peer &peer)
-{
-	std::deque<Shared> stay;
-
-	for (Shared &operation : peer.rdma.waiting) {
-		if (needs_contexts(*operation)) {
-			stay.push_back(std::move(operation));
-			continue;
-		}
-		operation->by_fifo = true;
-		peer.fifo.waiting.push_back(std::move(operation));
-	}
-	peer.rdma.waiting = std::move(stay);
-	std::ranges::move(peer.rdma.redriven,
-			  std::back_inserter(peer.fifo.redriven));
-	peer.rdma.redriven.clear();
-}
-
-void RdmaEngine::use_rdma(bool use, Clock::time_point now)
-{
-	if (!fifo_ || use == use_rdma_)
-		return;
-	use_rdma_ = use;
-	for (size_t i = 0; i < peers_.size(); i++) {
-		if (!use)
-			move_to_fifo(peers_[i]);
-		pump(i, now);
-	}
-}
-
-void RdmaEngine::forget(Way &way, const Shared &operation)
-{
-	std::erase(way.waiting, operation);
-	operation->under_way -=
-		uint32_t(std::erase_if(way.redriven, [&](const Piece &piece) {
-			return piece.operation == operation;
-		}));
-}
-
 RdmaEngine::Clock::duration RdmaEngine::timeout(const Channel &channel) const
 {
 	auto wait = options_.timeout;
@@ -466,7 +255,7 @@ void RdmaEngine::feed(Channel &channel)
 			 .counter = counter_of(channel),
 			 .cookie = 0},
 		.at = (move.local + channel.offset).value,
-		.fill = final ? RdmaFill(nothing) : move.fill,
+		.fill = final ? RdmaFill(fill_notification) : move.fill,
 	});
 }
 
@@ -514,19 +303,6 @@ void RdmaEngine::raise_tid(Channel &channel)
 	channel.tid++;
 	if (channel.target)
 		channels_[*channel.target].tid = channel.tid;
-}
-
-std::error_code RdmaEngine::request_third(Channel &channel,
-					  const RequestFrame &request)
-{
-	const Channel &target = channels_[*channel.target];
-	ThirdFrame third{.request = request,
-			 .target = peers_[target.peer].address,
-			 .target_rcxt = target.remote};
-
-	third.request.flags = 0;
-	return port_.request_third(peers_[channel.peer].address, third,
-				   channel.frame);
 }
 
 void RdmaEngine::send_request(Channel &channel, Clock::time_point now)
@@ -658,55 +434,6 @@ void RdmaEngine::renew_remote(WindowAddress peer, uint32_t old,
 			renew_channel(i, now_it_is, ended, now);
 }
 
-/* The peer has no context for it any more, and none of its packets is placed. */
-void RdmaEngine::lose_channel(size_t number, uint64_t ended,
-			      Clock::time_point now)
-{
-	Channel &channel = channels_[number];
-	Peer &peer = peers_[channel.peer];
-	const uint64_t first = channel.tid - channel.attempts;
-
-	if (channel.lost || ended > first)
-		return;
-	channel.lost = true;
-	std::erase(peer.rdma.idle, number);
-	if (!--peer.contexts)
-		move_to_fifo(peer);
-	if (channel.target_of)
-		piece_over(*channel.target_of,
-			   code(std::errc::operation_canceled), now);
-	if (channel.operation) {
-		port_.cancel(channel.local);
-		unframe(channel);
-		if (channel.direction == Direction::write && ended == first)
-			piece_over(number, {}, now);
-		else if (needs_contexts(*channel.operation))
-			piece_over(number, code(std::errc::operation_canceled),
-				   now);
-		else
-			move_piece(channel, peer.fifo);
-	}
-	if (!peer.contexts)
-		fail_waiting(peer, now);
-	pump(channel.peer, now);
-}
-
-/* Operations that need contexts wait for a peer that has none any more. */
-void RdmaEngine::fail_waiting(Peer &peer, Clock::time_point now)
-{
-	while (!peer.rdma.waiting.empty()) {
-		const Shared operation = peer.rdma.waiting.front();
-
-		operation->error = code(std::errc::operation_canceled);
-		operation->requested = operation->move.length;
-		operation->begun = operation->notified = true;
-		drop_waiting(operation, size_t(&peer - peers_.data()));
-		pump_all(operation, size_t(&peer - peers_.data()), now);
-		if (!operation->under_way)
-			finish(operation);
-	}
-}
-
 void RdmaEngine::renew_channel(size_t number, uint32_t now_it_is,
 			       uint64_t ended, Clock::time_point now)
 {
@@ -739,18 +466,6 @@ void RdmaEngine::finish(const Shared &operation)
 	use_counters(operation->move, -1);
 	if (operation->done)
 		operation->done(to_result(operation->error));
-}
-
-void RdmaEngine::free_target(Channel &channel)
-{
-	if (!channel.target)
-		return;
-	Channel &target = channels_[*channel.target];
-
-	if (!target.lost)
-		peers_[target.peer].rdma.idle.push_back(*channel.target);
-	target.target_of.reset();
-	channel.target.reset();
 }
 
 void RdmaEngine::piece_over(size_t number, std::error_code error,

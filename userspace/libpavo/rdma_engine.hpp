@@ -262,6 +262,8 @@ private:
 		Way fifo;
 	};
 
+	/** Make the data of a final notification. */
+	static void fill_notification(uint64_t at, std::span<std::byte> to);
 	static std::error_code verdict(FrameState state);
 	void next_piece(const Shared &operation, Channel &channel) const;
 	void pump(size_t peer, Clock::time_point now);
