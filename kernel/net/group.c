@@ -4,8 +4,8 @@
  * adapter's QPs and windows, so that routers and switches forward the packets to this machine and
  * the network stack accepts them.
  *
- * Called by qp/mcast.c and window/window_group.c under RTNL. IPv6 lets a socket join a group once, so the
- * users of each group are counted here.
+ * Called by qp/mcast.c and window/window_group.c under RTNL. IPv6 lets a socket join a group once,
+ * so the users of each group are counted here.
  */
 #include <linux/igmp.h>
 #include <linux/inetdevice.h>

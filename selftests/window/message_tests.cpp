@@ -191,7 +191,7 @@ TEST(Message, OnlyToWindowsOfTheJob)
 
 	must(pair.a.send({node_b, foreign.number()}, pattern(1, 10)));
 	EXPECT_TRUE(eventually([&] { return key.by() == 1; }));
-	must(pair.a.send({node_b, 0xffffff}, pattern(1, 10)));
+	must(pair.a.send({node_b, 0x7fffff}, pattern(1, 10)));
 	EXPECT_TRUE(eventually([&] { return none.by() == 1; }));
 	EXPECT_EQ(foreign.receive([](const Message &) {}), 0u);
 	EXPECT_EQ(foreign.lmt().value().recv_count, 0u);

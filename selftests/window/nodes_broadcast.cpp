@@ -238,7 +238,7 @@ void join_broadcast(const Arguments &arguments)
 /* The first client joins when all others have the operation: it gets it alone. */
 void serve_broadcast_missed(const Arguments &arguments)
 {
-	CastSource source(arguments, std::chrono::milliseconds(300));
+	CastSource source(arguments, std::chrono::milliseconds(2000));
 	pavo::Completion over;
 	constexpr uint32_t round = 1;
 	bool told = false;

@@ -479,6 +479,7 @@ struct pavo_create_srq_resp {
 
 /* Objects and methods of pavo's own. */
 #include <rdma/pavo-abi-objects.h>
+#include <rdma/pavo-abi-frame.h>
 #include <rdma/pavo-abi-window.h>
 #include <rdma/pavo-abi-direct.h>
 

@@ -49,6 +49,7 @@ constexpr std::string_view NORMAL[] = {
 	"window_no_worker",
 	"window_manager",
 	"window_held",
+	"window_held_cancelled",
 	"odp_faults",
 	"odp_invalidations",
 	"rkm_walks",
