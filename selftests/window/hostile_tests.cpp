@@ -84,12 +84,16 @@ TEST(Hostile, PacketsToManyAreForGroupsOnly)
 		forgery.forge(scene, text);
 		forgery.forge(scene, data);
 		scene.drops(text, forgery.counter);
+		/* As drops() expects it. */
+		scene.there.fill(2);
 		set_field(text, AT_DWINDOW, 3, open->number());
 		scene.drops(text, forgery.counter);
+		scene.there.fill(2);
 		set_field(data, AT_DWINDOW, 3, open->number());
 		set_field(data, AT_RCXT, 4, rcxt);
 		set_field(data, AT_TID, 8, ++n);
 		scene.drops(data, forgery.counter);
+		scene.there.fill(2);
 	}
 	EXPECT_EQ(open->receive([](const Message &) {}), 0u);
 }
