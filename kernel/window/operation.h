@@ -131,7 +131,7 @@ enum pavo_action {
 	PAVO_ACTION_PLACE, /* payload to memory; outcome: enum pavo_pvo_result */
 	PAVO_ACTION_PUT_PIECE, /* a frame with the payload: pavo_operation_piece_frame() */
 	PAVO_ACTION_PUT_READ, /* a frame RDMA_READ: pavo_operation_read_frame() */
-	/* a frame RDMA_DONE, pavo_operation_done_frame(); of a binding, RDMA_BROADCAST, binding.h */
+	/* a frame: pavo_operation_done_frame(); of a binding, RDMA_BROADCAST: binding.h */
 	PAVO_ACTION_PUT_DONE,
 	PAVO_ACTION_FIND_ROUTE, /* is there a route to @peer? */
 	PAVO_ACTION_CHECK_MAPPED, /* are the bytes at @pvo memory of this end's job? */

@@ -15,7 +15,7 @@ extern "C" {
 namespace {
 
 /* The headers as pavo would have sent them: reserved bits 0, MigReq 1. */
-void clear_ignored_bits(uint8_t *headers, const pavo_op_info *info)
+void clear_ignored_bits(uint8_t *headers, const struct pavo_op_info *info)
 {
 	const uint32_t flags = info->flags;
 

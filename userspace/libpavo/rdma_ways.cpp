@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* 
- * rdma_ways.cpp - the way of each operation, by contexts or by the FIFOs; see rdma_engine.hpp. What
- * one way refuses goes the other, if no packet of it can still arrive.
+/*
+ * rdma_ways.cpp - the way of each operation, by contexts or by the FIFOs; see rdma_engine.hpp. A
+ * piece that one way refuses goes the other, if no packet of it can still arrive.
  */
 #include "rdma_engine.hpp"
 
