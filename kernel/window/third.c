@@ -104,11 +104,12 @@ u32 pavo_third_parse(struct pavo_frame_request *req,
 					 number);
 	if (state)
 		return state;
-	if (third->request.flags || third->reserved || third->reserved2 ||
-	    third->window & PAVO_WINDOW_GROUP)
+	if (third->request.flags || third->reserved || third->reserved2)
 		return PAVO_FRAME_BAD_REQUEST;
 	if (third->window & ~PAVO_QPN_MASK)
 		return PAVO_FRAME_BAD_WINDOW;
+	if (third->window & PAVO_WINDOW_GROUP)
+		return PAVO_FRAME_BAD_REQUEST;
 	wreth->third_node = third->node;
 	wreth->third_window = third->window;
 	wreth->third_rcxt = third->rcxt;

@@ -267,7 +267,10 @@ TEST(Rcxts, OperationsWaitForThem)
 		ASSERT_TRUE(run(seen));
 		EXPECT_EQ(seen,
 			  pavo::Unexpected(std::errc::no_space_on_device));
-		EXPECT_EQ(result, pavo::Unexpected(std::errc::timed_out));
+		/* It goes by the FIFOs meanwhile. */
+		EXPECT_TRUE(result.has_value()) << result.error().message();
+		EXPECT_TRUE(ends.there.holds(1, 0, 10'000));
+		ends.there.fill(2);
 	}
 	seen = {};
 	put();
