@@ -304,10 +304,9 @@ TEST(Condition, ReadsCount)
 	must(w.a.prepare_rdma(Direction::read, w.to_b(), read));
 	const auto states = w.sent(3);
 
-	EXPECT_EQ(states[0], ok);
+	EXPECT_TRUE(states[0] == ok && states[2] == ok);
 	/* The read may be over by now. */
 	EXPECT_TRUE(states[1] == held || states[1] == ok);
-	EXPECT_EQ(states[2], ok);
 	EXPECT_EQ(w.over(w.b, 1), std::vector{1u});
 }
 
