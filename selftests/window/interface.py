@@ -14,7 +14,7 @@ import struct
 import sys
 import time
 
-PATIENCE = 60
+TIMEOUT = 60
 TRIES = 10
 # Of UDP payload: some in a frame, some in many fragments, or by RDMA.
 LENGTHS = (0, 1, 900, 1300, 1400, 1472, 2000, 8192, 20000, 40001, 65400)
@@ -58,10 +58,10 @@ def expect(got, wanted, what):
 def meet(port, clients):
     """The server's end of a connection to each client."""
     listener = socket.create_server(("", port))
-    listener.settimeout(PATIENCE)
+    listener.settimeout(TIMEOUT)
     met = [listener.accept()[0] for _ in range(clients)]
     for one in met:
-        one.settimeout(PATIENCE)
+        one.settimeout(TIMEOUT)
     return met
 
 
@@ -118,12 +118,12 @@ def tcp_serve(port, clients, _address):
     # Clients find this port once they have met the server.
     listener = socket.create_server(("::", port + 1), family=socket.AF_INET6,
                                     dualstack_ipv6=True)
-    listener.settimeout(PATIENCE)
+    listener.settimeout(TIMEOUT)
     for one in met:
         one.send(b"r")
     streams = [listener.accept()[0] for _ in range(clients)]
     for stream in streams:
-        stream.settimeout(PATIENCE)
+        stream.settimeout(TIMEOUT)
         seed = receive_exactly(stream, 1)[0]
         expect(receive_exactly(stream, STREAM), pattern(seed, STREAM), "stream")
         stream.sendall(pattern(seed + 1, STREAM))
@@ -132,8 +132,8 @@ def tcp_serve(port, clients, _address):
 
 def tcp_client(port, address):
     seed = os.getpid() & 0xff
-    stream = socket.create_connection((address, port + 1), PATIENCE)
-    stream.settimeout(PATIENCE)
+    stream = socket.create_connection((address, port + 1), TIMEOUT)
+    stream.settimeout(TIMEOUT)
     stream.sendall(bytes([seed]) + pattern(seed, STREAM))
     expect(receive_exactly(stream, STREAM), pattern(seed + 1, STREAM), "stream back")
 
@@ -146,7 +146,7 @@ def udp_serve(port, clients, _address):
     for one in met:
         one.send(b"r")
     while met:
-        for ready in select.select([sock, *met], [], [], PATIENCE)[0]:
+        for ready in select.select([sock, *met], [], [], TIMEOUT)[0]:
             if ready is sock:
                 sock.sendto(*sock.recvfrom(70000))
             else:
@@ -236,7 +236,7 @@ def many_client(meeting, port, address):
     meeting.send(b"r")
     seen = set()
     while True:
-        ready = select.select([sock, meeting], [], [], PATIENCE)[0]
+        ready = select.select([sock, meeting], [], [], TIMEOUT)[0]
         if not ready:
             fail("nothing comes")
         if sock in ready:
@@ -266,8 +266,8 @@ def main():
     if role == "serve":
         globals()[f"{mode}_serve"](port, int(sys.argv[4]), sys.argv[5])
         return
-    meeting = socket.create_connection((sys.argv[4], port), PATIENCE)
-    meeting.settimeout(PATIENCE)
+    meeting = socket.create_connection((sys.argv[4], port), TIMEOUT)
+    meeting.settimeout(TIMEOUT)
     if mode == "many":
         many_client(meeting, port, sys.argv[5])
     else:

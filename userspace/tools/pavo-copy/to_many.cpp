@@ -174,9 +174,9 @@ private:
 };
 
 /* A limit of time that begins anew with each step. */
-class Patience {
+class ProgressTimeout {
 public:
-	explicit Patience(int ms) : limit_(ms) {}
+	explicit ProgressTimeout(int ms) : limit_(ms) {}
 
 	void moved() { since_ = Clock::now(); }
 	void check() const
@@ -273,7 +273,7 @@ void receive_of_many(const Options &options)
 	Meeting all(options, false, {});
 	File file = File::create(options.file);
 	Progress progress("received", all.plan.size, options.quiet);
-	Patience patience(options.timeout_ms);
+	ProgressTimeout timeout(options.timeout_ms);
 	uint64_t left = all.chunks();
 	auto target = value_of(pavo::BroadcastTarget::open(all.rdma, all.cast,
 							   all.mapping.pvo(),
@@ -286,13 +286,13 @@ void receive_of_many(const Options &options)
 		file.write_at(all.bytes(one.tag),
 			      uint64_t(one.tag) * all.plan.chunk);
 		progress.advance(all.length(one.tag));
-		patience.moved();
+		timeout.moved();
 		left--;
 	});
 	all.exchange(uint32_t(0));
 	while (left) {
 		value_of(all.rdma.progress(), "receiving");
-		patience.check();
+		timeout.check();
 	}
 	const Digest digest = file.digest();
 	const Digest theirs = all.exchange(digest)[0];
