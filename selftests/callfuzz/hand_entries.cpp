@@ -163,7 +163,7 @@ const std::vector<Line> by_hand = {
 	{"read_stats", "", "h", "4:device{0|1|2|3}", "", 1, read_stats},
 	{"recover", "", "h", "4:device{0|1|2|3} 4:value{1|0|2}", "", 2,
 	 recover_windows},
-	{"read_debug", "", "h", "4:which{0|1|2|3|4|5}", "", 1, read_debug},
+	{"read_debug", "", "h", "4:which{0|1|2|3|4|5|6|7|8|9}", "", 1, read_debug},
 	{"link", "", "h", "4:which{0|1|2|3} 4:up{0|1}", "", 1, set_link},
 	{"mtu", "", "h", "4:which{0|1|2|3} 4:mtu{1500|9000|256|68|576}", "", 1,
 	 set_mtu},

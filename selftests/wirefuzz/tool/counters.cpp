@@ -13,8 +13,12 @@
 #include <stdexcept>
 
 #include <fcntl.h>
+#include <linux/ethtool.h>
 #include <linux/netlink.h>
+#include <linux/sockios.h>
+#include <net/if.h>
 #include <rdma/rdma_netlink.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -76,9 +80,9 @@ struct Counters::Message {
 	} device{}, port{};
 };
 
-Counters::Counters(const std::string &device)
+Counters::Counters(const std::string &device, std::string netif)
 	: socket_(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_RDMA)),
-	  device_(find_device(device))
+	  netif_(std::move(netif)), device_(find_device(device))
 {
 	open_files(device);
 	read();
@@ -123,6 +127,38 @@ void Counters::read_files()
 			text[0] = 0;
 		names_.push_back(file.name);
 		values_.push_back(std::strtoull(text, nullptr, 10));
+	}
+}
+
+/* By ethtool; where memory lacks there are none. */
+void Counters::read_netif()
+{
+	constexpr size_t most = 256;
+	const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	ifreq request = {};
+
+	struct {
+		ethtool_gstrings head;
+		char names[most][ETH_GSTRING_LEN];
+	} strings = {};
+
+	struct {
+		ethtool_stats head;
+		uint64_t values[most];
+	} stats = {};
+
+	netif_.copy(request.ifr_name, IFNAMSIZ - 1);
+	strings.head.cmd = ETHTOOL_GSTRINGS;
+	strings.head.string_set = ETH_SS_STATS;
+	stats.head.cmd = ETHTOOL_GSTATS;
+	request.ifr_data = reinterpret_cast<char *>(&strings);
+	bool known = !ioctl(fd, SIOCETHTOOL, &request);
+	request.ifr_data = reinterpret_cast<char *>(&stats);
+	known = known && !ioctl(fd, SIOCETHTOOL, &request);
+	close(fd);
+	for (size_t i = 0; known && i < stats.head.n_stats && i < most; i++) {
+		names_.push_back("netif_" + std::string(strings.names[i]));
+		values_.push_back(stats.values[i]);
 	}
 }
 
@@ -183,8 +219,11 @@ void Counters::take(const uint8_t *from, size_t length)
 
 const std::vector<uint64_t> &Counters::read()
 {
-	if (read_port())
-		read_files();
+	if (!read_port())
+		return values_;
+	read_files();
+	if (!netif_.empty())
+		read_netif();
 	return values_;
 }
 
