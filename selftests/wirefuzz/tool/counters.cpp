@@ -135,30 +135,27 @@ void Counters::read_netif()
 {
 	constexpr size_t most = 256;
 	const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	std::vector<uint64_t> names(most * ETH_GSTRING_LEN / 8), stats(most);
+	const ethtool_gstrings wanted = {ETHTOOL_GSTRINGS, ETH_SS_STATS, 0};
+	const ethtool_stats numbers = {ETHTOOL_GSTATS, 0};
 	ifreq request = {};
 
-	struct {
-		ethtool_gstrings head;
-		char names[most][ETH_GSTRING_LEN];
-	} strings = {};
-
-	struct {
-		ethtool_stats head;
-		uint64_t values[most];
-	} stats = {};
-
+	std::memcpy(names.data(), &wanted, sizeof(wanted));
+	std::memcpy(stats.data(), &numbers, sizeof(numbers));
 	netif_.copy(request.ifr_name, IFNAMSIZ - 1);
-	strings.head.cmd = ETHTOOL_GSTRINGS;
-	strings.head.string_set = ETH_SS_STATS;
-	stats.head.cmd = ETHTOOL_GSTATS;
-	request.ifr_data = reinterpret_cast<char *>(&strings);
+	request.ifr_data = reinterpret_cast<char *>(names.data());
 	bool known = !ioctl(fd, SIOCETHTOOL, &request);
-	request.ifr_data = reinterpret_cast<char *>(&stats);
+	request.ifr_data = reinterpret_cast<char *>(stats.data());
 	known = known && !ioctl(fd, SIOCETHTOOL, &request);
 	close(fd);
-	for (size_t i = 0; known && i < stats.head.n_stats && i < most; i++) {
-		names_.push_back("netif_" + std::string(strings.names[i]));
-		values_.push_back(stats.values[i]);
+	const auto count = static_cast<uint32_t>(stats[0] >> 32);
+	const char *name =
+		reinterpret_cast<char *>(names.data()) + sizeof(wanted);
+
+	for (size_t i = 0; known && i < count && i + 1 < most; i++) {
+		names_.push_back("netif_" +
+				 std::string(name + i * ETH_GSTRING_LEN));
+		values_.push_back(stats[1 + i]);
 	}
 }
 
