@@ -206,8 +206,8 @@ void Wire::answer_window_one(WindowPacket packet, const std::string &how)
 			return;
 	}
 	if (from == windows_.interface().window() && packet.payload.size())
-		windows_.interface().write_packet(packet.payload, 4,
-						  packet.node, packet.from);
+		windows_.interface().write_packet(
+			packet.payload, 4, packet.node, packet.from, from);
 	packet.pad = -packet.payload.size() & 3;
 	deliver_bytes(encode(packet, window_layout(uint8_t(packet.opcode))),
 		      false);

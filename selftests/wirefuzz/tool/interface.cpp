@@ -136,11 +136,11 @@ uint32_t Interface::window() const
 }
 
 void Interface::write_packet(pw::Bytes &payload, uint64_t type, uint64_t node,
-			     uint64_t from) const
+			     uint64_t from, uint64_t to) const
 {
-	const pw::Bytes frame =
-		frame_of(station(interface_node, interface_window),
-			 station(node, from), type, payload.size());
+	const pw::Bytes frame = frame_of(station(interface_node, to),
+					 station(node, from), type,
+					 payload.size());
 
 	std::copy_n(frame.begin(),
 		    std::min<size_t>(frame.size(), ether_octets + 40),
@@ -188,7 +188,7 @@ void Interface::set_up(bool up)
 	(void)ioctl(control_, SIOCSIFFLAGS, &request);
 }
 
-/* isend i0 type= len= many= times= */
+/* isend i0 type= len= many= window= times= */
 void Interface::send(const Step &step)
 {
 	const pw::Bytes to = step.number("many", 0) ? pw::Bytes(6, 0xff) :

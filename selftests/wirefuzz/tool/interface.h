@@ -27,11 +27,11 @@ public:
 	uint64_t key() const { return key_; }
 
 	/*
-	 * Makes the first bytes of @payload those of a packet from that node and window.
-	 * @type: 4, 6: IP; 1: ARP; others: of no protocol
+	 * Makes the first bytes of @payload those of a packet from that node and window, for the
+	 * interface of window @to. @type: 4, 6: IP; 1: ARP; others: of no protocol
 	 */
 	void write_packet(pw::Bytes &payload, uint64_t type, uint64_t node,
-			  uint64_t from) const;
+			  uint64_t from, uint64_t to) const;
 	/* The payload of an offer: @length bytes at @pvo, to be read by @rcxt. */
 	pw::Bytes make_offer(uint64_t tid, uint64_t pvo, uint64_t rcxt,
 			     uint64_t length) const;

@@ -223,9 +223,10 @@ void Wire::fill_for_interface(WindowPacket &packet, const Step &step)
 	};
 
 	if (const Value *type = step.find("ether"))
-		windows_.interface().write_packet(packet.payload, type->number,
-						  value("node", packet.node),
-						  value("from", packet.from));
+		windows_.interface().write_packet(
+			packet.payload, type->number,
+			value("node", packet.node), value("from", packet.from),
+			value("to", windows_.interface().window()));
 	if (const Value *length = step.find("offer"))
 		packet.payload = windows_.interface().make_offer(
 			value("tid", 1), value("pvo", 0x3000), value("rcxt", 9),
