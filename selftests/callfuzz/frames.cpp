@@ -4,6 +4,8 @@
  * window.
  */
 #include <algorithm>
+#include <cerrno>
+#include <cstddef>
 #include <cstring>
 
 #include <rdma/pavo-abi.h>
@@ -22,6 +24,9 @@ struct Frame {
 		pavo_rdma_third third;
 		pavo_conditional conditional;
 		pavo_counter_request counter;
+		pavo_rdma_done done;
+		pavo_group_done group_done;
+		pavo_counter_value value;
 		uint8_t payload[112];
 	};
 };
@@ -31,6 +36,24 @@ int put_frame(Hands &hands, uint64_t area, uint64_t index, const Frame &frame)
 	hands.late.use(area, (index + 1) * PAVO_FRAME_SIZE, Role::frames);
 	return copy_to(area + size_t{uint32_t(index)} * PAVO_FRAME_SIZE, &frame,
 		       sizeof(frame));
+}
+
+/* Frames of a FIFO that are looked at. */
+constexpr uint64_t most_frames = 64;
+
+/* How an arrived frame reports the end of an operation, or a counter. */
+uint32_t outcome_of(const Frame &frame)
+{
+	switch (frame.header.type) {
+	case PAVO_FRAME_RDMA_DONE:
+		return frame.done.status * 2u + frame.done.target;
+	case PAVO_FRAME_RDMA_BROADCAST:
+		return frame.group_done.status;
+	case PAVO_FRAME_COUNTER_VALUE:
+		return frame.value.failed * 2u + frame.value.cancelled;
+	default:
+		return frame.header.kind;
+	}
 }
 
 /* Numbers of a packet of IP, in network order. */
@@ -168,6 +191,49 @@ int write_offer(Hands &hands, const uint64_t *args, uint64_t *)
 	frame.header.length = uint16_t(args[5]);
 	memcpy(frame.payload, &offer, sizeof(offer));
 	return put_frame(hands, args[0], args[1], frame);
+}
+
+/* sendarea: how the frames that were written ended */
+int read_marks(Hands &hands, const uint64_t *args, uint64_t *)
+{
+	int error = 0;
+
+	for (uint64_t i = 0; i < 16 && !error; i++) {
+		pavo_frame_hdr header;
+
+		error = copy_from(&header, args[0] + i * PAVO_FRAME_SIZE,
+				  sizeof(header));
+		if (!error)
+			note(hands.shared, 3,
+			     header.type * 256u + header.state % 256);
+	}
+	return error;
+}
+
+/* recvarea cmdarea frames: takes the frames that have arrived, and returns their slots */
+int take_frames(Hands &hands, const uint64_t *args, uint64_t *)
+{
+	const uint64_t frames = std::min(args[2], most_frames);
+	uint64_t command[] = {args[1], PAVO_WCMD_RETURN_SLOTS, 0};
+	const uint32_t empty = PAVO_FRAME_EMPTY;
+
+	hands.late.use(args[0], frames * PAVO_FRAME_SIZE, Role::frames);
+	for (uint64_t i = 0; i < frames; i++) {
+		const uint64_t at = args[0] + i * PAVO_FRAME_SIZE;
+		Frame frame;
+
+		if (copy_from(&frame, at, sizeof(frame)))
+			return EFAULT;
+		if (frame.header.state != PAVO_FRAME_ARRIVED)
+			continue;
+		note(hands.shared, 4,
+		     frame.header.type * 256u + outcome_of(frame));
+		if (copy_to(at + offsetof(pavo_frame_hdr, state), &empty,
+			    sizeof(empty)))
+			return EFAULT;
+		command[2]++;
+	}
+	return command[2] ? write_command(hands, command, nullptr) : EAGAIN;
 }
 
 /* sendarea index node window length own from ether total: a packet of an interface, from the

@@ -116,6 +116,9 @@ const std::vector<Line> by_hand = {
 	 "4:length{96|14|13|60|2032} 4:own{2|1|3} window:from "
 	 "4:ether{0x800|0x86dd|0x806|0x9000|0x8100} 4:total{40|0|20|96|65535}",
 	 "", 3, write_packet},
+	{"marks", "", "h", "sendarea", "", 3, read_marks},
+	{"take", "", "h", "recvarea cmdarea 4:frames{16|64|1}", "", 5,
+	 take_frames},
 	{"command", "", "h",
 	 "cmdarea 4:op{1|2|3|4|5|6|0|7} 4:argument{1|0|2|16|0x80000000}", "", 8,
 	 write_command},

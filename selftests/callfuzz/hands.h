@@ -43,11 +43,12 @@ void find_late_bytes(Hands &hands);
 /* rings.cpp */
 DoneByHand poke, post_wqe, post_invalidate, post_bind, ring_bits, post_receive,
 	poll_ring, write_command;
-/** Copies @size bytes to memory that may not be there. Returns 0 or EFAULT. */
+/** Copy @size bytes to or from memory that may not be there. Return 0 or EFAULT. */
 int copy_to(uint64_t to, const void *from, size_t size);
+int copy_from(void *to, uint64_t from, size_t size);
 /* frames.cpp */
 DoneByHand write_frame, write_third, write_conditional, write_counter,
-	write_offer, write_packet;
+	write_offer, write_packet, read_marks, take_frames;
 /* interfaces.cpp */
 DoneByHand set_netif, set_netif_mtu, send_netif, unlink_netif;
 

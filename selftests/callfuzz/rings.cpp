@@ -24,20 +24,6 @@ struct Copy {
 	size_t size;
 };
 
-int copy_from(void *to, uint64_t from, size_t size)
-{
-	Copy copy{from, to, size};
-
-	return touch_memory(
-		[](void *context) {
-			auto *one = static_cast<Copy *>(context);
-
-			memcpy(const_cast<void *>(one->from),
-			       reinterpret_cast<void *>(one->to), one->size);
-		},
-		&copy);
-}
-
 /* One more than the number at @at, which is returned; the entry is written before. */
 int put_entry(uint64_t at, uint64_t ring, uint32_t entries, const void *entry,
 	      size_t size)
@@ -175,6 +161,20 @@ int copy_to(uint64_t to, const void *from, size_t size)
 			memcpy(reinterpret_cast<void *>(one->to), one->from,
 			       one->size);
 			std::atomic_thread_fence(std::memory_order_seq_cst);
+		},
+		&copy);
+}
+
+int copy_from(void *to, uint64_t from, size_t size)
+{
+	Copy copy{from, to, size};
+
+	return touch_memory(
+		[](void *context) {
+			auto *one = static_cast<Copy *>(context);
+
+			memcpy(const_cast<void *>(one->from),
+			       reinterpret_cast<void *>(one->to), one->size);
 		},
 		&copy);
 }
