@@ -14,6 +14,7 @@
 #include <linux/vmalloc.h>
 #include <linux/skbuff.h>
 #include "jobs/job.h"
+#include "kcov.h"
 #include "net/net.h"
 #include "netif/netif_private.h"
 
@@ -508,7 +509,7 @@ static void tick_bulk(struct work_struct *work)
 	struct pavo_netif *netif =
 		container_of(work, struct pavo_netif, bulk.tick.work);
 	struct pavo_bulk *bulk = &netif->bulk;
-	bool busy;
+	bool seen = pavo_kcov_begin(), busy;
 	u32 i;
 
 	spin_lock_bh(&bulk->lock);
@@ -527,6 +528,7 @@ static void tick_bulk(struct work_struct *work)
 	local_bh_disable();
 	napi_schedule(&netif->napi);
 	local_bh_enable();
+	pavo_kcov_end(seen);
 }
 
 /* ------------------------------------------------------------------- life */

@@ -15,7 +15,11 @@
 
 /* ----------------------------------------------------------------- frames */
 
-/* Take back the frames that were sent. */
+/*
+ * Take back the frames that were sent. Once for a call, not for each frame that is written: while
+ * another CPU sends them there would always be space, and a packet for many nodes may be thousands
+ * of frames.
+ */
 static void reclaim_frames(struct pavo_netif *netif)
 {
 	struct pavo_frame_hdr *frame;
@@ -34,8 +38,6 @@ static void reclaim_frames(struct pavo_netif *netif)
 
 struct pavo_frame_hdr *pavo_netif_slot(struct pavo_netif *netif)
 {
-	if (netif->head - netif->tail == PAVO_NETIF_FRAMES)
-		reclaim_frames(netif);
 	if (netif->head - netif->tail == PAVO_NETIF_FRAMES)
 		return NULL;
 	return pavo_kernel_window_frame(netif->window, netif->head);
@@ -212,6 +214,7 @@ static void poll_for_space(struct pavo_netif *netif)
 {
 	pavo_kernel_window_threshold(netif->window, PAVO_NETIF_WAKE);
 	/* Frames that were sent before that raised no event. */
+	reclaim_frames(netif);
 	if (pavo_netif_slot(netif))
 		napi_schedule(&netif->napi);
 }
@@ -219,8 +222,10 @@ static void poll_for_space(struct pavo_netif *netif)
 /* Write requests and the packet that wait, as far as they fit. @tx_lock held. */
 static void write_waiting(struct pavo_netif *netif)
 {
-	int err = pavo_bulk_request(netif);
+	int err;
 
+	reclaim_frames(netif);
+	err = pavo_bulk_request(netif);
 	if (!err && netif->packet.skb) {
 		err = send_on(netif, &netif->packet);
 		if (!err || err == -EMSGSIZE) {

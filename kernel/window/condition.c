@@ -149,6 +149,9 @@ u32 pavo_conditions_begin(struct pavo_conditions *c,
 	u32 state = check_conditional(c, line, &conditional);
 	struct pavo_condition *condition;
 
+	/* No event would release it, and no worker mark it. */
+	if (c->ended)
+		return PAVO_FRAME_DEAD;
 	if (!state && c->held[number & c->mask].used)
 		state = PAVO_FRAME_BAD_REQUEST;
 	if (state) {
@@ -408,6 +411,7 @@ void pavo_conditions_end(struct pavo_conditions *c)
 	for (n = 0; n < PAVO_WINDOW_COUNTERS; n++)
 		release_conditions(c, n, 0, PAVO_FRAME_DEAD);
 	drop_gathering(c, PAVO_FRAME_DEAD);
+	c->ended = true;
 }
 
 struct pavo_counter_value pavo_conditions_value(const struct pavo_conditions *c,

@@ -87,6 +87,7 @@ struct pavo_window_counter {
  * @left:     frames that still follow
  * @refusal:  mark for these, if they are refused
  * @unreported:   number of counters that are unreported
+ * @ended:    the window has ended: nothing is held any more
  * @mask:     frames of the send FIFO less 1
  * @held:     by slot of the send FIFO
  */
@@ -100,6 +101,7 @@ struct pavo_conditions {
 	u32 left;
 	u8 refusal;
 	u32 unreported;
+	bool ended;
 	u32 mask;
 	struct pavo_held held[];
 };

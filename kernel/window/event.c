@@ -140,7 +140,10 @@ void pavo_window_show_recoveries(struct pavo_fifo_window *window)
 	spin_unlock_bh(&window->lock);
 }
 
-/* Notify the process of one window of a recovery. Return: its id; 0: there is none from @id on. */
+/*
+ * Cancel what a window holds, since it names rCxts of before the recovery, and notify its process.
+ * Return: its id; 0: there is none from @id on.
+ */
 static unsigned long notify_next_window(struct pavo_windows *all,
 					unsigned long id)
 {
@@ -149,6 +152,7 @@ static unsigned long notify_next_window(struct pavo_windows *all,
 	rcu_read_lock();
 	window = xa_find(&all->table, &id, ULONG_MAX, XA_PRESENT);
 	if (window) {
+		pavo_held_recover(window);
 		pavo_window_show_recoveries(window);
 		pavo_window_event(window);
 	}

@@ -2,10 +2,17 @@
 /*
  * kernel_window.c - windows of kernel code; see kernel_window.h. Called by netif/.
  */
+#include <linux/lockdep.h>
 #include <linux/log2.h>
 #include <linux/slab.h>
 #include "jobs/job.h"
 #include "window/window_private.h"
+
+/*
+ * Its owner closes it and changes its routes under RTNL. The mutex of a process's window is the
+ * other way around: its end leaves groups. So these are two classes for lockdep.
+ */
+static struct lock_class_key kernel_window_mutex;
 
 static int open_send_fifo(struct pavo_fifo_window *window, u32 frames)
 {
@@ -40,6 +47,7 @@ pavo_kernel_window_open(struct pavo_dev *dev, struct pavo_job *job,
 	window = pavo_window_init(dev, job, &where);
 	if (IS_ERR(window))
 		return window;
+	lockdep_set_class(&window->mutex, &kernel_window_mutex);
 	window->calls = args->calls;
 	window->owner = args->owner;
 	err = pavo_window_nodes_init(window, args->nodes);

@@ -201,18 +201,6 @@ static void revoke_rcxt(struct pavo_rcxt *rcxt, enum pavo_frame_state state)
 	put_rcxt(window, rcxt);
 }
 
-/* All held requests name rCxts of before the recovery. */
-static void cancel_held(struct pavo_windows *all)
-{
-	struct pavo_fifo_window *window;
-	unsigned long id;
-
-	rcu_read_lock();
-	xa_for_each(&all->table, id, window)
-		pavo_held_recover(window);
-	rcu_read_unlock();
-}
-
 void pavo_rcxts_recover(struct pavo_rcxt_pool *pool)
 {
 	u32 i;
@@ -227,7 +215,6 @@ void pavo_rcxts_recover(struct pavo_rcxt_pool *pool)
 		cond_resched();
 	}
 	mutex_unlock(&pool->mutex);
-	cancel_held(container_of(pool, struct pavo_windows, rcxts));
 }
 
 void pavo_rcxts_return_all(struct pavo_fifo_window *window)

@@ -14,6 +14,7 @@
 #include <linux/module.h>
 #include <linux/nospec.h>
 #include "budget.h"
+#include "kcov.h"
 #include "window/rdma.h"
 
 static unsigned int window_workers = 4;
@@ -333,7 +334,9 @@ void pavo_window_manager(struct work_struct *work)
 {
 	struct pavo_windows *all =
 		container_of(work, struct pavo_windows, manager.work);
+	bool seen = pavo_kcov_begin();
 
 	pavo_count(all->dev, window_manager);
 	transmit_windows(all->dev, 1);
+	pavo_kcov_end(seen);
 }

@@ -3,6 +3,7 @@
  * window_methods.c - windows as objects of the uverbs file. Called by rdma core; calls window.h.
  */
 #include <linux/capability.h>
+#include <linux/sched.h>
 #include <rdma/uverbs_ioctl.h>
 #include <rdma/pavo-abi.h>
 #include "window/window_private.h"
@@ -126,8 +127,11 @@ static int act_on_rcxts(struct uverbs_attr_bundle *attrs,
 		return PTR_ERR(ids);
 	if (!n)
 		return -EINVAL;
-	for (i = 0; !err && i < n; i++)
+	for (i = 0; !err && i < n; i++) {
 		err = act(window, ids[i]);
+		/* A cancel looks at all held frames of the window. */
+		cond_resched();
+	}
 	return err;
 }
 

@@ -27,10 +27,10 @@ constexpr size_t answer_room = 512;
 /* Classes that are handles or files: in methods they have no bytes. */
 bool is_handle(const std::string &cls)
 {
-	static const char *const handles[] = {"pd",   "cq",	 "qp",	  "srq",
-					      "mr",   "mw",	 "xrcd",  "ah",
-					      "job",  "mapping", "watch", "win",
-					      "chan", "async",	 "direct"};
+	static const char *const handles[] = {
+		"pd",	"cq",	 "qp",	   "srq",     "mr",    "mw",
+		"xrcd", "ah",	 "job",	   "mapping", "watch", "win",
+		"chan", "async", "direct", "ahandler"};
 
 	for (const char *handle : handles)
 		if (cls == handle)
@@ -448,7 +448,7 @@ const char *word_of(uint64_t number)
 	static const char *const words[] = {"",		"fa",	"fb",  "fc",
 					    "fd",	"pavo", "fa0", "fb0",
 					    "stranger", "lo",	"wa",  "fc0",
-					    "fd0",	"../x"};
+					    "fd0",	"../x", "nf0"};
 
 	return words[number % std::size(words)];
 }

@@ -51,6 +51,8 @@ namespace {
 	"sqstride:72:4 sqcnt:76:4 rqstride:80:4 rqcnt:84:4"
 #define SRQOUT \
 	"srq:0:4 srqn:40:4 rqoff:16:8 rqsize:24:4 rqstride:32:4 rqcnt:36:4"
+#define GROUP "4:group{0x800001|0x800002|1|0xffffff|0x1000001}"
+#define GROUP_RCXT "4:grcxt{0|1|63|64|0xffffffff}"
 #define AHATTR                                                            \
 	"gid{1|0|2|3|4|8|9|10} 4:flow sgid{0|1|2|3} 1:hop{64|0} 1:tc z1 " \
 	"z2 1:sl{0|7} z1 1:rate 1:global{1|0} 1:port{1|0} z1"
@@ -239,7 +241,7 @@ const std::vector<Line> all = {
 	 "+2:flags{0|1|2|3|4} +2:ports{0|1|16|17} +sgid2{8|0|1} +z6",
 	 "", 5},
 	{"window_kick", "", "m 0x1003 0x1003", "dev 0x1000@win", "", 8},
-	{"window_query", "", "m 0x1003 0x1004", "dev 0x1000@win 0x1005@out128",
+	{"window_query", "", "m 0x1003 0x1004", "dev 0x1000@win 0x1005@out144",
 	 "", 1},
 	{"take_rcxts", "rcxt", "m 0x1003 0x1005", "dev 0x1000@win 0x1006@out16",
 	 "a/rcxt:0x1006@0:4 b/rcxt:0x1006@4:4 c/rcxt:0x1006@8:4", 5},
@@ -254,6 +256,38 @@ const std::vector<Line> all = {
 	{"disable", "", "m 0x1004 0x1002", "dev 0x1000@win", "", 3},
 	{"snapshot", "", "m 0x1004 0x1003", "dev 0x1000@win 0x100b@out4", "",
 	 2},
+	{"join", "", "m 0x1004 0x1004",
+	 "dev 0x1000@win 0x100c@gid{8|9|1|10} +" GROUP " +4:reserved{0|1}", "",
+	 5},
+	{"leave", "", "m 0x1004 0x1005", "dev 0x1000@win 0x100d@" GROUP, "", 2},
+	{"bind", "", "m 0x1004 0x1006",
+	 "dev 0x1000@win 0x100e@" GROUP " +" GROUP_RCXT
+	 " +pvo +8:length{0x4000|0x1000|1|0|0xffffffffffffffff} +8:tid{0|1|5}",
+	 "", 5},
+	{"unbind", "", "m 0x1004 0x1007",
+	 "dev 0x1000@win 0x100f@" GROUP " +" GROUP_RCXT, "", 2},
+	/* handlers of an adapter */
+	{"handler_open", "handler", "m 0x1007 0x1000",
+	 "dev 0x1000@new 0x1001@efd", "ahandler:0x1000@0:4", 3},
+	{"handler_close", "", "m 0x1007 0x1001", "dev 0x1000@ahandler", "", 2},
+	{"handler_ready", "", "m 0x1007 0x1002", "dev 0x1000@ahandler", "", 3},
+	{"handler_take", "", "m 0x1007 0x1003",
+	 "dev 0x1000@ahandler 0x1002@out16", "", 3},
+	/* interfaces over windows; they stay until the world is mended */
+	{"netif_add", "netif", "m 0x1008 0x1000",
+	 "dev 0x1000@8:key{99|0} +4:job{7|8|0} +4:window{0|100|4095|65536} "
+	 "+4:nodes{4|1|0|1024|1025} +2:node{1|2|4|0} +sgid2{0|1|2|3} "
+	 "+8:name{0|0x30666e|0x6166|0x64256e} +z8 "
+	 "0x1001?gid{1|0|2|3} +4:peer{0|100|101} +2:peernode{2|1|3|4} +z2 "
+	 "0x1002@out48",
+	 "ifindex:0x1002@0:4 window:0x1002@8:4", 4},
+	{"netif_delete", "", "m 0x1008 0x1001", "dev 0x1003@ifindex", "", 2},
+	{"netif_node", "", "m 0x1008 0x1002",
+	 "dev 0x1003@ifindex 0x1004@gid{1|0|2|3|8} +window +2:node{2|1|3|4|0} "
+	 "+2:reserved{0|1}",
+	 "", 4},
+	{"netif_query", "", "m 0x1008 0x1003",
+	 "dev 0x1003@ifindex 0x1002@out48", "", 1},
 	/* doorbells; a worker's own call does not return, and is left out */
 	{"kick", "", "m 0x1005 0x1000", "dev", "", 4},
 	{"idle", "", "m 0x1005 0x1001",
@@ -290,7 +324,7 @@ const std::vector<Line> all = {
 	{"nl_set", "", "n 2 5", "1@4:device{0|1|2|3} 2?str 68?4:fd 84?1:dim",
 	 "", 1},
 	{"nl_newlink", "", "n 3 5",
-	 "2@str:name{6|0|1|2|3|7} 65@str:type{5|6} 51@str:netdev{1|2|3|4|8|9}",
+	 "2@str:name{6|0|1|2|3|7} 65@str:type{5|6} 51@str:netdev{1|2|3|4|8|9|14}",
 	 "", 2},
 	{"nl_dellink", "", "n 4 5", "1@4:device{0|1|2|3}", "", 1},
 	{"nl_port", "", "n 5 1", "1@4:device{0|1} 3@4:port{1|0|2}", "", 1},

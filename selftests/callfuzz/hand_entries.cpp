@@ -81,12 +81,44 @@ const std::vector<Line> by_hand = {
 	 "", 6, post_receive},
 	{"poll", "", "h", "cqarea cqcnt 4:wait{5|0|50}", "", 6, poll_ring},
 	{"frame", "", "h",
-	 "sendarea 4:index{0|1|15} 4:node{2|1|3} window 4:type{1|2|3|4|5|0} "
-	 "4:length{64|40|48|0|2032|2033|65535} 4:kind{0|1} rcxt:local "
+	 "sendarea 4:index{0|1|15} 4:node{2|1|3|4} window "
+	 "4:type{1|2|3|4|5|0|6|7|8|9|10|11|12|13|14} "
+	 "4:length{64|40|48|0|2032|2033|65535} 4:kind{0|1|3|7|8} rcxt:local "
 	 "rcxt:remote 8:tid{1|2|3|0xffffffffffffffff} pvo:lpvo pvo:rpvo "
 	 "4:bytes{64|0|4096|65536|0xffffffff} 4:rflags{3|0|1|2|4|8|12|16} "
-	 "4:attempts{0|1|65535} 4:fragment{0|1}",
+	 "4:attempts{0|1|65535} 4:fragment{0|1} 4:counter{0|1|2|64|65}",
 	 "", 8, write_frame},
+	{"third", "", "h",
+	 "sendarea 4:index{0|1|15} 4:node{2|1|3|4} window "
+	 "4:length{64|48|0|65535} rcxt:local rcxt:remote "
+	 "8:tid{1|2|3|0xffffffffffffffff} pvo:tpvo pvo:spvo "
+	 "4:bytes{64|0|4096|65536|0xffffffff} 4:counter{0|1|64|65} "
+	 "4:attempts{0|1|65535} 4:rflags{0|1|2} 4:tnode{1|2|3|4} "
+	 "window:target rcxt:trcxt",
+	 "", 5, write_third},
+	{"conditional", "", "h",
+	 "sendarea 4:index{0|1|15} 4:length{16|0|48} 4:counter{0|1|63|64} "
+	 "4:following{1|2|0|15|16|0xffffffff} "
+	 "8:target{1|2|0|0xffffffffffffffff}",
+	 "", 6, write_conditional},
+	{"counter", "", "h",
+	 "sendarea 4:index{0|1|15} 4:type{8|9|10} 4:length{24|0|48} "
+	 "4:counter{0|1|63|64} rcxt 8:value{0|1|2|0xffffffffffffffff} "
+	 "4:cookie{0|5} 4:cflags{0|1|2|3|4}",
+	 "", 6, write_counter},
+	{"offer", "", "h",
+	 "sendarea 4:index{0|1|15} 4:node{1|2|3|4} window 4:kind{8|7|3|6} "
+	 "4:length{24|0|64} rcxt pvo 8:tid{1|0|5|0x1000000000001} "
+	 "4:bytes{3000|13|14|65536|65537}",
+	 "", 3, write_offer},
+	{"packet", "", "h",
+	 "sendarea 4:index{0|1|15} 4:node{1|2|3|4} window "
+	 "4:length{96|14|13|60|2032} 4:own{2|1|3} window:from "
+	 "4:ether{0x800|0x86dd|0x806|0x9000|0x8100} 4:total{40|0|20|96|65535}",
+	 "", 3, write_packet},
+	{"marks", "", "h", "sendarea", "", 3, read_marks},
+	{"take", "", "h", "recvarea cmdarea 4:frames{16|64|1}", "", 5,
+	 take_frames},
 	{"command", "", "h",
 	 "cmdarea 4:op{1|2|3|4|5|6|0|7} 4:argument{1|0|2|16|0x80000000}", "", 8,
 	 write_command},
@@ -119,12 +151,23 @@ const std::vector<Line> by_hand = {
 	/* packets of an interface go through it once more, the director sees to it */
 	{"reflect", "", "h", "4:which{2|0|1|3} 4:how{0|1|2|3}", "", 1,
 	 nothing_to_do},
+	/* interfaces over windows, of this namespace */
+	{"netif_up", "", "h", "ifindex 4:up{1|0} 4:promisc{0|1}", "", 4,
+	 set_netif},
+	{"netif_mtu", "", "h", "ifindex 4:mtu{1500|65520|68|576|1280|65521}",
+	 "", 1, set_netif_mtu},
+	{"netif_send", "", "h",
+	 "ifindex 4:node{2|1|3|4} window 4:kind{0|1|2|3|4|8|9|10|18|34|35} "
+	 "4:length{100|1500|2100|3000|9000|65534|65535} 4:times{1|16|64}",
+	 "", 6, send_netif},
+	{"netif_unlink", "", "h", "ifindex", "", 2, unlink_netif},
 	/* the world */
 	{"pause", "", "h", "4:ms{2|1|20}", "", 2, pause_call},
 	{"read_stats", "", "h", "4:device{0|1|2|3}", "", 1, read_stats},
 	{"recover", "", "h", "4:device{0|1|2|3} 4:value{1|0|2}", "", 2,
 	 recover_windows},
-	{"read_debug", "", "h", "4:which{0|1|2|3|4|5}", "", 1, read_debug},
+	{"read_debug", "", "h", "4:which{0|1|2|3|4|5|6|7|8|9}", "", 1,
+	 read_debug},
 	{"link", "", "h", "4:which{0|1|2|3} 4:up{0|1}", "", 1, set_link},
 	{"mtu", "", "h", "4:which{0|1|2|3} 4:mtu{1500|9000|256|68|576}", "", 1,
 	 set_mtu},

@@ -362,7 +362,7 @@ int read_debug(Hands &, const uint64_t *args, uint64_t *)
 	if (!dir)
 		return errno;
 	while (dirent *entry = readdir(dir))
-		if (entry->d_name[0] != '.' && n++ == int(args[0] % 8))
+		if (entry->d_name[0] != '.' && n++ == int(args[0] % 16))
 			error = read_all(folder + "/" + entry->d_name);
 	closedir(dir);
 	return error;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * hands.h - what actors do by hand; each takes its arguments in the order of its line in
- * hand_entries.cpp and returns 0 or an errno. rings.cpp: memory that is shared with the
- * module; hands.cpp: the rest.
+ * hand_entries.cpp and returns 0 or an errno. rings.cpp and frames.cpp: memory that is shared
+ * with the module; interfaces.cpp: interfaces over windows; hands.cpp: the rest.
  */
 #ifndef PAVO_CALLFUZZ_HANDS_H
 #define PAVO_CALLFUZZ_HANDS_H
@@ -42,7 +42,15 @@ DoneByHand open_device, close_file, read_file, make_eventfd, make_dmabuf,
 void find_late_bytes(Hands &hands);
 /* rings.cpp */
 DoneByHand poke, post_wqe, post_invalidate, post_bind, ring_bits, post_receive,
-	poll_ring, write_frame, write_command;
+	poll_ring, write_command;
+/** Copy @size bytes to or from memory that may not be there. Return 0 or EFAULT. */
+int copy_to(uint64_t to, const void *from, size_t size);
+int copy_from(void *to, uint64_t from, size_t size);
+/* frames.cpp */
+DoneByHand write_frame, write_third, write_conditional, write_counter,
+	write_offer, write_packet, read_marks, take_frames;
+/* interfaces.cpp */
+DoneByHand set_netif, set_netif_mtu, send_netif, unlink_netif;
 
 } // namespace callfuzz
 

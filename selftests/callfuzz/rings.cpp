@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * rings.cpp - see hands.h: an actor writes work requests, frames and commands that are
- * nearly right into memory that it shares with the module, at addresses that may be wrong.
+ * rings.cpp - see hands.h: an actor writes work requests and commands that are nearly right
+ * into memory that it shares with the module, at addresses that may be wrong.
  */
 #include <algorithm>
 #include <atomic>
@@ -23,35 +23,6 @@ struct Copy {
 	const void *from;
 	size_t size;
 };
-
-int copy_to(uint64_t to, const void *from, size_t size)
-{
-	Copy copy{to, from, size};
-
-	return touch_memory(
-		[](void *context) {
-			auto *one = static_cast<Copy *>(context);
-
-			memcpy(reinterpret_cast<void *>(one->to), one->from,
-			       one->size);
-			std::atomic_thread_fence(std::memory_order_seq_cst);
-		},
-		&copy);
-}
-
-int copy_from(void *to, uint64_t from, size_t size)
-{
-	Copy copy{from, to, size};
-
-	return touch_memory(
-		[](void *context) {
-			auto *one = static_cast<Copy *>(context);
-
-			memcpy(const_cast<void *>(one->from),
-			       reinterpret_cast<void *>(one->to), one->size);
-		},
-		&copy);
-}
 
 /* One more than the number at @at, which is returned; the entry is written before. */
 int put_entry(uint64_t at, uint64_t ring, uint32_t entries, const void *entry,
@@ -179,6 +150,35 @@ void add_body(Wqe &wqe, const uint64_t *args, bool carried)
 
 } // namespace
 
+int copy_to(uint64_t to, const void *from, size_t size)
+{
+	Copy copy{to, from, size};
+
+	return touch_memory(
+		[](void *context) {
+			auto *one = static_cast<Copy *>(context);
+
+			memcpy(reinterpret_cast<void *>(one->to), one->from,
+			       one->size);
+			std::atomic_thread_fence(std::memory_order_seq_cst);
+		},
+		&copy);
+}
+
+int copy_from(void *to, uint64_t from, size_t size)
+{
+	Copy copy{from, to, size};
+
+	return touch_memory(
+		[](void *context) {
+			auto *one = static_cast<Copy *>(context);
+
+			memcpy(const_cast<void *>(one->from),
+			       reinterpret_cast<void *>(one->to), one->size);
+		},
+		&copy);
+}
+
 int ring_bits(Hands &hands, const uint64_t *args, uint64_t *)
 {
 	hands.late.lose_control();
@@ -296,54 +296,6 @@ int poll_ring(Hands &hands, const uint64_t *args, uint64_t *)
 		cons++;
 	}
 	return copy_to(area, &cons, sizeof(cons));
-}
-
-/* sendarea index node window type length kind local remote tid lpvo rpvo bytes rflags
- * attempts fragment */
-int write_frame(Hands &hands, const uint64_t *args, uint64_t *)
-{
-	struct {
-		pavo_frame_hdr header;
-		union {
-			pavo_rdma_request request;
-			pavo_rdma_piece piece;
-			uint8_t payload[64];
-		};
-	} frame = {};
-
-	frame.header.node = uint16_t(args[2]);
-	frame.header.window = uint32_t(args[3]);
-	frame.header.type = uint8_t(args[4]);
-	frame.header.length = uint16_t(args[5]);
-	frame.header.kind = uint8_t(args[6]);
-	if (args[4] == PAVO_FRAME_RDMA_PIECE)
-		frame.piece = {.local_rcxt = uint32_t(args[7]),
-			       .remote_rcxt = uint32_t(args[8]),
-			       .tid = args[9],
-			       .pvo = args[11],
-			       .total = uint32_t(args[12]),
-			       .fragment = uint32_t(args[15]),
-			       .tag = 5,
-			       .attempts = uint16_t(args[14]),
-			       .flags = uint8_t(args[13]),
-			       .counter = 0,
-			       .cookie = 6,
-			       .reserved2 = 0};
-	else if (args[4] != PAVO_FRAME_MESSAGE)
-		frame.request = {.local_rcxt = uint32_t(args[7]),
-				 .remote_rcxt = uint32_t(args[8]),
-				 .tid = args[9],
-				 .local_pvo = args[10],
-				 .remote_pvo = args[11],
-				 .length = uint32_t(args[12]),
-				 .tag = 5,
-				 .flags = uint8_t(args[13]),
-				 .counter = 0,
-				 .attempts = uint16_t(args[14]),
-				 .cookie = 6};
-	hands.late.use(args[0], (args[1] + 1) * PAVO_FRAME_SIZE, Role::frames);
-	return copy_to(args[0] + size_t{uint32_t(args[1])} * PAVO_FRAME_SIZE,
-		       &frame, sizeof(frame));
 }
 
 int write_command(Hands &hands, const uint64_t *args, uint64_t *)

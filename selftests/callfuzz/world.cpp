@@ -209,6 +209,20 @@ void World::end_rules() const
 	(void)!system(("{ " + here + there + "; } 2>/dev/null").c_str());
 }
 
+/* Interfaces over windows, which outlive the processes that made them. */
+void World::end_interfaces() const
+{
+	const std::string list = "ip -o link show type pavo_window | "
+				 "sed 's/^[0-9]*: \\([^:@]*\\).*/\\1/'";
+	const std::string each =
+		"for i in $(" + list + "); do ip link del $i; done; ";
+
+	(void)!system(("{ " + each + "} 2>/dev/null").c_str());
+	(void)!system(("nsenter -t " + std::to_string(holder_) +
+		       " -n sh -c \"" + each + "\" 2>/dev/null")
+			      .c_str());
+}
+
 /* Mends the world, if that is possible without all being made anew. */
 bool World::mend(const Program &program)
 {
@@ -219,6 +233,8 @@ bool World::mend(const Program &program)
 		reset_counters(shared_.places);
 	if (has_call(shared_, program, "reflect"))
 		end_rules();
+	if (has_call(shared_, program, "netif_add"))
+		end_interfaces();
 	bool links = false;
 	for (const char *name : {"link", "mtu"})
 		links |= has_call(shared_, program, name);

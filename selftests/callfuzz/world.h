@@ -36,6 +36,7 @@ private:
 	bool mend(const Program &program);
 	bool mend_links() const;
 	void end_rules() const;
+	void end_interfaces() const;
 	bool run(const std::string &what) const;
 	bool describe();
 

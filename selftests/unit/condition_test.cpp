@@ -266,6 +266,17 @@ TEST(Condition, TheEndMarksAllThatIsHeldDead)
 				  {5, PAVO_FRAME_DEAD}}));
 }
 
+/* The worker that took the frame may not have seen the end yet. */
+TEST(Condition, AfterTheEndNothingIsHeld)
+{
+	Conditions w;
+
+	pavo_conditions_end(w.c);
+	EXPECT_EQ(w.take(Conditions::conditional(6, 1, 1)),
+		  uint32_t(PAVO_FRAME_DEAD));
+	EXPECT_EQ(w.ready(), All());
+}
+
 /* ----------------------------------------------------------- wrong frames */
 
 TEST(Condition, ThoseThatAreInvalidHoldNothing)

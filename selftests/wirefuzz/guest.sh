@@ -5,15 +5,16 @@
 # dialogues of the corpus, then new ones, then new ones while allocations fail; at last
 # all objects are gone, and so is the module. Started by run.sh; pavo-vm judges the
 # console.
-# usage: guest.sh PROGRAM SEED SECONDS [DIALOGUE...]; 0 seconds: the corpus alone
+# usage: guest.sh PROGRAM PAVO SEED SECONDS [DIALOGUE...]; PAVO: the tool; 0 seconds: the
+# corpus alone
 set -u
 here=$(dirname "$(readlink -f "$0")")
 # shellcheck source=selftests/verbs/lib.sh
 . "$here/../verbs/lib.sh"
 # shellcheck source=selftests/wire/wire.sh
 . "$here/../wire/wire.sh"
-program=$1 seed=$2 seconds=$3
-shift 3
+program=$1 pavo=$2 seed=$3 seconds=$4
+shift 4
 
 # How many objects of each kind the adapter has. "rdma resource" says it in one line.
 objects()
@@ -26,7 +27,7 @@ fuzz()
 {
 	local name=$1 status
 	shift
-	"$program" --device wf0 --interface wtool --patience "$patience" \
+	"$program" --device wf0 --interface wtool --netif wi0 --patience "$patience" \
 		--out "$PAVO_OUT" --seed "$seed" "$@"
 	status=$?
 	if [ $status = 0 ]; then
@@ -83,6 +84,10 @@ make_wire || exit 1
 load_driver pavo || exit 1
 rdma link add wf0 type pavo netdev wdut || exit 1
 wait_for active wf0
+# Numbers as in tool/interface.cpp. Its packets go to the peer alone.
+"$pavo" interface add wf0 --name wi0 --job 79 --key 0x5ec2e7 --node 2 --window 300 \
+	--peer 1=10.9.0.2/512 >/dev/null || exit 1
+ip link set wi0 addrgenmode none
 before=$(objects)
 
 [ $# = 0 ] || fuzz "dialogues of the corpus" "$@"

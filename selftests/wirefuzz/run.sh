@@ -33,4 +33,4 @@ fi
 exec "$PAVO_VM" run -q "${options[@]}" \
 	--timeout $(($(limit 240) + 2 * seconds)) -- \
 	bash "$here/guest.sh" "$PAVO_BUILD/selftests/wirefuzz/pavo-wirefuzz" \
-	"$seed" "$seconds" "${dialogues[@]}"
+	"$PAVO_BUILD/userspace/tools/pavo/pavo" "$seed" "$seconds" "${dialogues[@]}"

@@ -157,37 +157,68 @@ void Wire::answer(Target &target, const std::string &how)
 	queue.clear();
 }
 
-/* A read is answered with data, data with its end. */
+/* The packet that is to be sent in answer to @packet, to its source; false: none. */
+static bool answer_of(WindowPacket &packet, const std::string &how)
+{
+	switch (packet.opcode) {
+	case 0xc2: /* a read: data, or its end */
+	case 0xc1: /* data: the end */
+		if (packet.opcode == 0xc1 || how == "done") {
+			packet.opcode = 0xc3;
+			return true;
+		}
+		packet.opcode = 0xc1;
+		packet.pvo = packet.back;
+		packet.total = std::min<uint64_t>(packet.total, 4096);
+		packet.payload.assign(packet.total, 0x5a);
+		return true;
+	case 0xc4: /* w0 is a controller: the end, from the target or the source */
+		packet.opcode = 0xc3;
+		if (how != "status") {
+			packet.from = packet.third_window;
+			packet.peer_rcxt = packet.third_rcxt;
+		}
+		return true;
+	case 0xc5: /* w0 is a source, which learns no end */
+		packet.opcode = 0xc3;
+		return how == "wrong";
+	default:
+		return false;
+	}
+}
+
+void Wire::answer_window_one(WindowPacket packet, const std::string &how)
+{
+	const uint64_t own = packet.rcxt, from = packet.from;
+	const bool offer = windows_.interface().take_offer(packet);
+
+	packet.qpn = from;
+	packet.from = 0x200;
+	packet.node = peer_node;
+	packet.payload.clear();
+	packet.status = how == "status" ? 3 : 0;
+	if (how == "wrong")
+		packet.tid++;
+	if (!offer) {
+		packet.rcxt = packet.peer_rcxt;
+		packet.peer_rcxt = own;
+		if (!answer_of(packet, how))
+			return;
+	}
+	if (from == windows_.interface().window() && packet.payload.size())
+		windows_.interface().write_packet(
+			packet.payload, 4, packet.node, packet.from, from);
+	packet.pad = -packet.payload.size() & 3;
+	deliver_bytes(encode(packet, window_layout(uint8_t(packet.opcode))),
+		      false);
+}
+
+/* A read is answered with data, data with its end, an offer with a read. */
 void Wire::answer_window(const std::string &how)
 {
 	listen();
-	for (; !window_inbox_.empty(); window_inbox_.pop_front()) {
-		WindowPacket packet = window_inbox_.front();
-		const uint64_t own = packet.rcxt;
-
-		packet.qpn = packet.from;
-		packet.from = 0x200;
-		packet.node = peer_node;
-		packet.rcxt = packet.peer_rcxt;
-		packet.peer_rcxt = own;
-		packet.payload.clear();
-		packet.pad = 0;
-		packet.status = how == "status" ? 3 : 0;
-		if (how == "wrong")
-			packet.tid++;
-		if (packet.opcode == 0xc2 && how != "done") {
-			packet.opcode = 0xc1;
-			packet.pvo = packet.back;
-			packet.total = std::min<uint64_t>(packet.total, 4096);
-			packet.payload.assign(packet.total, 0x5a);
-			packet.pad = -packet.total & 3;
-		} else if (packet.opcode == 0xc1 || packet.opcode == 0xc2) {
-			packet.opcode = 0xc3;
-		} else {
-			continue;
-		}
-		deliver_bytes(encode(packet, 1), false);
-	}
+	for (; !window_inbox_.empty(); window_inbox_.pop_front())
+		answer_window_one(window_inbox_.front(), how);
 }
 
 } // namespace wf

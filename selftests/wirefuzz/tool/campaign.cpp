@@ -74,7 +74,7 @@ Dialogue joined(const std::vector<Dialogue> &dialogues)
 
 Campaign::Campaign(const Options &options, Witness &witness)
 	: options_(options), witness_(witness), random_(options.seed),
-	  counters_(options.device)
+	  counters_(options.device, options.netif)
 {
 	if (options.failures)
 		failures_ = std::make_unique<Failures>();
@@ -90,7 +90,8 @@ void Campaign::renew()
 	}
 	player_.reset();
 	player_ = std::make_unique<Player>(options_.device, options_.interface,
-					   counters_, failures_.get());
+					   options_.netif, counters_,
+					   failures_.get());
 }
 
 void Campaign::judge_kernel()

@@ -22,6 +22,7 @@ namespace wf {
 
 struct Options {
 	std::string device = "wf0", interface = "wtool";
+	std::string netif; /* over a window of the device */
 	std::string out = "."; /* for dialogues that were wrong */
 	std::string save; /* for a small pool that reaches all */
 	double seconds = 0;

@@ -13,8 +13,12 @@
 #include <stdexcept>
 
 #include <fcntl.h>
+#include <linux/ethtool.h>
 #include <linux/netlink.h>
+#include <linux/sockios.h>
+#include <net/if.h>
 #include <rdma/rdma_netlink.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -76,9 +80,9 @@ struct Counters::Message {
 	} device{}, port{};
 };
 
-Counters::Counters(const std::string &device)
+Counters::Counters(const std::string &device, std::string netif)
 	: socket_(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_RDMA)),
-	  device_(find_device(device))
+	  netif_(std::move(netif)), device_(find_device(device))
 {
 	open_files(device);
 	read();
@@ -123,6 +127,35 @@ void Counters::read_files()
 			text[0] = 0;
 		names_.push_back(file.name);
 		values_.push_back(std::strtoull(text, nullptr, 10));
+	}
+}
+
+/* By ethtool; where memory lacks there are none. */
+void Counters::read_netif()
+{
+	constexpr size_t most = 256;
+	const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	std::vector<uint64_t> names(most * ETH_GSTRING_LEN / 8), stats(most);
+	const ethtool_gstrings wanted = {ETHTOOL_GSTRINGS, ETH_SS_STATS, 0};
+	const ethtool_stats numbers = {ETHTOOL_GSTATS, 0};
+	ifreq request = {};
+
+	std::memcpy(names.data(), &wanted, sizeof(wanted));
+	std::memcpy(stats.data(), &numbers, sizeof(numbers));
+	netif_.copy(request.ifr_name, IFNAMSIZ - 1);
+	request.ifr_data = reinterpret_cast<char *>(names.data());
+	bool known = !ioctl(fd, SIOCETHTOOL, &request);
+	request.ifr_data = reinterpret_cast<char *>(stats.data());
+	known = known && !ioctl(fd, SIOCETHTOOL, &request);
+	close(fd);
+	const auto count = static_cast<uint32_t>(stats[0] >> 32);
+	const char *name =
+		reinterpret_cast<char *>(names.data()) + sizeof(wanted);
+
+	for (size_t i = 0; known && i < count && i + 1 < most; i++) {
+		names_.push_back("netif_" +
+				 std::string(name + i * ETH_GSTRING_LEN));
+		values_.push_back(stats[1 + i]);
 	}
 }
 
@@ -183,8 +216,11 @@ void Counters::take(const uint8_t *from, size_t length)
 
 const std::vector<uint64_t> &Counters::read()
 {
-	if (read_port())
-		read_files();
+	if (!read_port())
+		return values_;
+	read_files();
+	if (!netif_.empty())
+		read_netif();
 	return values_;
 }
 

@@ -16,7 +16,8 @@ namespace wf {
 
 class Counters {
 public:
-	explicit Counters(const std::string &device);
+	/* @netif: an interface whose counters count, too; or empty */
+	Counters(const std::string &device, std::string netif);
 	~Counters();
 	Counters(const Counters &) = delete;
 
@@ -34,6 +35,7 @@ private:
 	void open_files(const std::string &device);
 	bool read_port();
 	void read_files();
+	void read_netif();
 
 	struct File {
 		std::string name;
@@ -41,6 +43,7 @@ private:
 	};
 
 	int socket_;
+	std::string netif_;
 	uint32_t device_;
 	std::vector<File> files_;
 	std::vector<std::string> names_;

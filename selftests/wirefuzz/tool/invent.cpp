@@ -412,82 +412,11 @@ Dialogue invent_unanswered(Random &random)
 	return talk.take();
 }
 
-void add_window_packet(Inventor &talk, uint64_t tid, Random &random)
-{
-	static constexpr std::array<const char *, 5> names = {
-		"W_MESSAGE", "W_DATA", "W_DATA", "W_READ", "W_DONE"};
-	const uint64_t total = random.below(20000);
-	const uint64_t fragment = random.below(total / 4096 + 1);
-	const std::string name = random.pick(names);
-	const uint64_t data =
-		name == "W_MESSAGE" ?
-			random.below(2033) :
-		name == "W_DATA" ?
-			std::min<uint64_t>(4096, total - fragment * 4096) :
-			0;
-	Step &step = talk.add("<", "w0");
-
-	step.name = name;
-	step.set("data", {"", data});
-	if (random.one_in(6))
-		step.set("times", {"", 1 + random.below(64)});
-	if (name == "W_MESSAGE")
-		return;
-	if (random.one_in(4))
-		step.set("attempts", {"", random.below(3)});
-	step.set("rcxt", {"c" + std::to_string(random.below(4)), 0});
-	step.set("peer_rcxt", {"", 5});
-	step.set("tid", {"", tid});
-	step.set("pvo", {"m", random.below(8192) + fragment * 4096});
-	step.set("total", {"", total});
-	step.set("fragment", {"", fragment});
-	step.set("flags", {"", random.below(8)});
-	if (name == "W_READ")
-		step.set("back", {"", 0x2000});
-}
-
-Dialogue invent_windows(Random &random)
-{
-	static constexpr std::array<const char *, 8> verbs = {
-		"wsend",   "wreceive", "wreceive", "wrdma",
-		"wcancel", "wreturn",  "wtake",	   "wdisable"};
-	static constexpr std::array<const char *, 4> ways = {"all", "done",
-							     "status", "wrong"};
-	Inventor talk(random, "w0");
-	uint64_t tid = 1 + random.below(1 << 16);
-
-	for (uint64_t n = 2 + random.below(8); n; n--) {
-		if (!random.one_in(3)) {
-			add_window_packet(talk, tid, random);
-			tid += random.below(2);
-			continue;
-		}
-		if (random.one_in(3)) {
-			talk.add("answer", "w0").name = random.pick(ways);
-			continue;
-		}
-		Step &step = talk.add(verbs[random.below(verbs.size())], "w0");
-
-		if (step.verb == "wrdma") {
-			step.name = random.one_in(2) ? "WRITE" : "READ";
-			step.set("pvo", {step.name == "WRITE" ? "ms" : "m", 0});
-			step.set("tid", {"", ++tid});
-			step.set("len", {"", random.below(16384)});
-			step.set("flags", {"", random.below(8)});
-			step.set("rcxt",
-				 {"c" + std::to_string(random.below(4)), 0});
-		} else if (step.verb != "wsend" && step.verb != "wreceive") {
-			step.set("c", {"", random.below(4)});
-		}
-	}
-	return talk.take();
-}
-
 } // namespace
 
 Dialogue invent(Random &random)
 {
-	switch (random.below(8)) {
+	switch (random.below(9)) {
 	case 0:
 	case 1:
 	case 2:

@@ -13,6 +13,9 @@ namespace wf {
 
 /* Of one kind: a peer that asks, one that answers, both, datagrams, windows... */
 Dialogue invent(Random &random);
+/* Of windows (invent_windows.cpp), and what their application may do at any time. */
+Dialogue invent_windows(Random &random);
+Step window_event(Random &random);
 
 /* Several changes; parts of @other may be spliced in. */
 Dialogue mutate(const Dialogue &dialogue, const Dialogue &other,

@@ -32,6 +32,8 @@ Asked parse_arguments(int argc, char **argv)
 	app.add_option("--device", options.device, "the adapter (wf0)");
 	app.add_option("--interface", options.interface,
 		       "the other end of its wire (wtool)");
+	app.add_option("--netif", options.netif,
+		       "interface over a window of the adapter (none)");
 	app.add_option("--seconds", options.seconds,
 		       "how long new dialogues are played");
 	app.add_option("--count", options.count, "how many");

@@ -18,8 +18,8 @@ constexpr std::array<const char *, 7> all_targets = {"rc0", "rc1", "uc0", "uc1",
 						     "ud0", "xt0", "xi0"};
 constexpr std::array<const char *, 9> all_regions = {"l", "s", "r",   "ro", "n",
 						     "p", "o", "mw1", "mw2"};
-constexpr std::array<const char *, 9> window_symbols = {
-	"w0", "k", "c0", "c1", "c2", "c3", "m", "ms", "m2"};
+constexpr std::array<const char *, 12> window_symbols = {
+	"w0", "k", "c0", "c1", "c2", "c3", "m", "ms", "m2", "g0", "i0", "ik"};
 constexpr std::array<const char *, 12> envelope_keys = {
 	"icrc",	  "flip", "cut",  "truncate", "extra", "udp_len",
 	"ip_len", "src",  "vlan", "frag",     "ttl",   "udp_csum"};
@@ -119,8 +119,9 @@ void add_field(Step &step, Random &random)
 void change_opcode(Step &step, Random &random)
 {
 	if (step.name.starts_with("W_")) {
-		static constexpr std::array<const char *, 4> names = {
-			"W_MESSAGE", "W_DATA", "W_READ", "W_DONE"};
+		static constexpr std::array<const char *, 6> names = {
+			"W_MESSAGE", "W_DATA",	     "W_READ",
+			"W_DONE",    "W_THIRD_READ", "W_THIRD_DATA"};
 
 		step.name = random.pick(names);
 		return;
@@ -230,7 +231,9 @@ Step some_event(bool with_failures, Random &random)
 			"",
 			{{"percent", {"", 1 + random.below(60)}},
 			 {"times", {"", 1 + random.below(30)}}}};
-	switch (random.below(6)) {
+	switch (random.below(7)) {
+	case 6:
+		return window_event(random);
 	case 0:
 		return {"poll", "", "", {}};
 	case 1:

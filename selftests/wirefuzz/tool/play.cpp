@@ -44,8 +44,8 @@ const std::map<std::string_view, ibv_qp_state> &Player::states()
 }
 
 Player::Player(const std::string &device, const std::string &interface,
-	       Counters &counters, Failures *failures)
-	: world_(device), windows_(device, world_.regions()),
+	       const std::string &netif, Counters &counters, Failures *failures)
+	: world_(device), windows_(device, netif, world_.regions()),
 	  wire_(interface, pw::mac_of(common::interface_of(device)), world_,
 		windows_),
 	  counters_(counters), failures_(failures)
@@ -138,13 +138,15 @@ void Player::note_changes(const Step &step)
 {
 	const Value *source = step.find("at");
 
-	if (step.verb == "wrdma")
+	const bool data = step.name == "W_DATA" || step.name == "W_THIRD_DATA";
+	const bool read = step.name == "W_READ" || step.name == "W_THIRD_READ";
+
+	if (step.verb == "wrdma" || step.verb == "wheld" || read)
 		source = step.find("pvo");
 	else if (step.verb != "post")
-		source = step.name == "W_DATA" ? step.find("pvo") : nullptr;
-	if (source && (step.name == "W_DATA" ?
-			       source->symbol == "ms" :
-			       source->symbol != "s" && source->symbol != "ms"))
+		source = data ? step.find("pvo") : nullptr;
+	if (source && (data ? source->symbol == "ms" :
+			      source->symbol != "s" && source->symbol != "ms"))
 		wire_.expect_changes();
 }
 
@@ -238,6 +240,7 @@ Reached Player::play(const Dialogue &dialogue)
 	world_.regions().check();
 	world_.complete();
 	windows_.complete();
+	windows_.interface().carry_out({.verb = "iup"});
 	return std::move(reached_);
 }
 

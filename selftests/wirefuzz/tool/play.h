@@ -25,9 +25,13 @@ using Reached = std::set<std::string>;
 
 class Player {
 public:
-	/* @failures: none where the kernel cannot, or shall not */
+	/*
+	 * @netif: interface over a window of the device, or empty; @failures: none where the kernel
+	 * cannot, or shall not
+	 */
 	Player(const std::string &device, const std::string &interface,
-	       Counters &counters, Failures *failures);
+	       const std::string &netif, Counters &counters,
+	       Failures *failures);
 
 	/* Throws Violation. */
 	Reached play(const Dialogue &dialogue);

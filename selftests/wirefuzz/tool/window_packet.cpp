@@ -32,10 +32,15 @@ constexpr std::array window_field_table = {
 	WindowField{"flags", 1, 1, &P::flags},
 	WindowField{"status", 1, 1, &P::status},
 	WindowField{"back", 8, 2, &P::back},
+	WindowField{"third_node", 2, 4, &P::third_node},
+	WindowField{"reserved", 2, 4, &P::reserved},
+	WindowField{"third_window", 4, 4, &P::third_window},
+	WindowField{"third_rcxt", 4, 4, &P::third_rcxt},
 };
 
-constexpr std::array<std::string_view, 4> window_names = {"W_MESSAGE", "W_DATA",
-							  "W_READ", "W_DONE"};
+constexpr std::array<std::string_view, 6> window_names = {
+	"W_MESSAGE", "W_DATA",	     "W_READ",
+	"W_DONE",    "W_THIRD_READ", "W_THIRD_DATA"};
 constexpr uint8_t first_window_opcode = 0xc0;
 
 } // namespace
@@ -62,7 +67,10 @@ std::string_view window_name(uint8_t opcode)
 
 unsigned window_layout(uint8_t opcode)
 {
-	return opcode == 0xc0 ? 0 : opcode == 0xc2 ? 2 : 1;
+	static constexpr std::array<unsigned, 6> layouts = {0, 1, 3, 1, 7, 5};
+	const size_t index = opcode - first_window_opcode;
+
+	return index < layouts.size() ? layouts[index] : 1;
 }
 
 pw::Bytes encode(const WindowPacket &packet, unsigned layout)
@@ -73,7 +81,7 @@ pw::Bytes encode(const WindowPacket &packet, unsigned layout)
 	pw::put(out, 0x40 | (packet.pad & 3) << 4 | (packet.tver & 15), 1);
 	pw::put(out, packet.pkey, 2);
 	for (const WindowField &field : window_field_table)
-		if (field.least <= layout)
+		if ((field.layout & layout) == field.layout)
 			pw::put(out, packet.*field.member, field.octets);
 	out.insert(out.end(), packet.payload.begin(), packet.payload.end());
 	out.insert(out.end(), packet.pad & 3, 0);
@@ -91,7 +99,7 @@ WindowPacket decode_window(pw::View in)
 		window_layout(static_cast<uint8_t>(packet.opcode));
 
 	for (const WindowField &field : window_field_table)
-		if (field.least <= layout)
+		if ((field.layout & layout) == field.layout)
 			packet.*field.member =
 				pw::take(in, field.octets, "a window's header");
 	if (in.size() < packet.pad)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Packets between windows (docs/protocol.md, "Windows"): BTH, WETH, and of RDMA WRETH and
- * PVOETH.
+ * Packets between windows (docs/protocol.md, "Windows"): BTH, WETH, and of RDMA WRETH,
+ * PVOETH and WTETH.
  *
  * Owns: their fields, by the names that dialogues use. Pure.
  */
@@ -26,22 +26,24 @@ struct WindowPacket {
 	uint64_t fragment = 0, tag = 0, attempts = 0, flags = 0, status = 0;
 	/* PVOETH */
 	uint64_t back = 0;
+	/* WTETH */
+	uint64_t third_node = 1, third_window = 0x201, third_rcxt = 0;
 	pw::Bytes payload;
 };
 
 struct WindowField {
 	std::string_view name;
 	unsigned octets;
-	unsigned least; /* layout: 0 of all, 1 of RDMA, 2 of reads */
+	unsigned layout; /* packets that have it: a bit of window_layout(); 0: all */
 	uint64_t WindowPacket::*member;
 };
 
 std::span<const WindowField> window_fields();
 
-/* W_MESSAGE, W_DATA, W_READ, W_DONE: the opcode. */
+/* W_MESSAGE, W_DATA, W_READ, W_DONE, W_THIRD_READ, W_THIRD_DATA: the opcode. */
 std::optional<uint8_t> window_opcode(std::string_view name);
 std::string_view window_name(uint8_t opcode);
-/* The headers that it has, as WindowField::least. */
+/* The headers that it has: 1 of RDMA, 2 of reads, 4 of third parties. */
 unsigned window_layout(uint8_t opcode);
 
 pw::Bytes encode(const WindowPacket &packet, unsigned layout);

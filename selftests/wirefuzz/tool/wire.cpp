@@ -213,6 +213,26 @@ Wire::Built Wire::build(const Step &step)
 	return built;
 }
 
+/* Payload for the interface: a packet of `ether`, or an offer of `offer` bytes. */
+void Wire::fill_for_interface(WindowPacket &packet, const Step &step)
+{
+	auto value = [&](const char *key, uint64_t usual) {
+		const Value *given = step.find(key);
+
+		return given ? windows_.resolve(*given) : usual;
+	};
+
+	if (const Value *type = step.find("ether"))
+		windows_.interface().write_packet(
+			packet.payload, type->number,
+			value("node", packet.node), value("from", packet.from),
+			value("to", windows_.interface().window()));
+	if (const Value *length = step.find("offer"))
+		packet.payload = windows_.interface().make_offer(
+			value("tid", 1), value("pvo", 0x3000), value("rcxt", 9),
+			length->number);
+}
+
 Wire::Built Wire::build_window(const Step &step)
 {
 	WindowPacket packet;
@@ -226,6 +246,7 @@ Wire::Built Wire::build_window(const Step &step)
 	packet.pvo = windows_.resolve({"m", 0});
 	packet.payload =
 		filler(step.number("data", 0), step.number("fragment", 0));
+	fill_for_interface(packet, step);
 	packet.pad = -packet.payload.size() & 3;
 	packet.total = packet.payload.size();
 	for (const WindowField &field : window_fields())
@@ -375,10 +396,10 @@ void Wire::take(const pw::Opened &opened)
 	const pw::Bytes &transport = opened.transport;
 
 	heard_++;
-	if (transport.size() > 12 && transport[0] >> 2 == 0xc0 >> 2) {
+	if (transport.size() > 12 && !window_name(transport[0]).empty()) {
 		WindowPacket packet = decode_window(transport);
 
-		windows_.learn_key(packet.key);
+		windows_.learn_key(packet.from, packet.key);
 		names_.insert(std::string(window_name(transport[0])));
 		if (window_inbox_.size() < inbox_most)
 			window_inbox_.push_back(std::move(packet));

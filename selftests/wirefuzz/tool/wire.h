@@ -63,6 +63,8 @@ private:
 
 	Built build(const Step &step);
 	Built build_window(const Step &step);
+	void fill_for_interface(WindowPacket &packet, const Step &step);
+	void answer_window_one(WindowPacket packet, const std::string &how);
 	void fill_packet(pw::Packet &packet, const Step &step,
 			 const pw::Opcode &opcode, Target &target);
 	uint64_t psn_of(const Value &value, uint64_t first) const;
