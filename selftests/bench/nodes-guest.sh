@@ -6,15 +6,20 @@
 # and what they do without it; TCP over an interface over windows, and over the wire. Run through
 # pavo-vm on a kernel at native speed, as root in a guest of its own; results go to $PAVO_OUT.
 #
-# usage: nodes-guest.sh PROGRAMS ROUNDS TOOL
-#   TOOL  the program pavo
-# leaves: environment; ROUND-with.jsonl and ROUND-without.jsonl; for TCP ROUND-with.SIZE.json and
-#   the like; in finished the names of those that came to their end
+# usage: nodes-guest.sh PROGRAMS ROUNDS WAYS TOOL [pavo-bench-nodes options]
+#   WAYS     of with,without; their order turns round every round
+#   TOOL     the program pavo
+#   options  nothing else is measured
+# environment: BENCH_SYMBOLS=1 also leaves WAY.kallsyms
+# leaves: environment; ROUND-WAY.jsonl; for TCP ROUND-WAY.SIZE.json; in finished the names of those
+#   that came to their end
 set -euo pipefail
 # shellcheck source=selftests/bench/lib.sh
 . "$(dirname "$(readlink -f "$0")")/lib.sh"
 
-programs=$1 rounds=$2 tool=$3
+programs=$1 rounds=$2 tool=$4
+IFS=, read -ra ways <<<"$3"
+options=("${@:5}")
 nodes=(0 1 2 3)
 
 # Each node's interface is va, as lib.sh has it; the bridge knows who is in a group by itself.
@@ -64,7 +69,9 @@ measure()
 {
 	local size address=10.77.0.2
 	[ "$2" = with ] || address=10.9.1.2
-	operations "$1" "$2"
+	[ -z "${BENCH_SYMBOLS:-}" ] || cat /proc/kallsyms >"$PAVO_OUT/$2.kallsyms"
+	operations "$1" "$2" "${options[@]}"
+	[ "${#options[@]}" = 0 ] || return 0
 	all_nodes tc qdisc add dev va root netem limit 10000 rate 1gbit
 	operations "$1" "$2" --name ', 1 Gbit/s' --bytes 16777216 --sizes 65536,1048576
 	all_nodes tc qdisc delete dev va root
@@ -84,4 +91,4 @@ ip netns exec n0 ping -qc 1 -w 10 10.77.0.2 >&2
 wire_mtu=$(ip netns exec n0 cat /sys/class/net/va/mtu)
 environment "$wire_mtu" >"$PAVO_OUT/environment"
 driver_environment pavo >>"$PAVO_OUT/environment"
-in_turn "$rounds" with without
+in_turn "$rounds" "${ways[@]}"

@@ -55,6 +55,14 @@ def boot(options, logs, rounds, names, *env):
                      env=[*env, *([f"BENCH_MODULES={modules}"] if modules else [])])
 
 
+def boot_nodes(options, logs, rounds, ways, *words, env=()):
+    """One run of ../nodes-guest.sh: all tests, or those of the words."""
+    return guest.run(logs, "nodes-guest.sh",
+                     [rounds, ",".join(ways), guest.BUILD / "userspace/tools/pavo/pavo", *words],
+                     native=True, timeout=options.timeout, kernel=KERNEL, env=env,
+                     vm_options=["--mem", "1G"])
+
+
 def measure(options):
     """Runs it; returns its part of the JSON."""
     names, logs = drivers(options), options.out / "native.logs"

@@ -37,6 +37,8 @@ constexpr uint32_t parts = 8;
 /* Number of no node, for the group. */
 constexpr uint16_t group_node = 60;
 constexpr int most_seconds = 60;
+/* Of a network that loses nothing: longer than what is under way takes on any wire. */
+constexpr std::chrono::seconds timeout{1};
 
 const pavo::BroadcastGroup group = {.gid = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff,
 					    0xff, 239, 9, 9, 9},
@@ -71,7 +73,8 @@ struct Node : WindowEnd {
 			    {.send_frames = 512,
 			     .recv_frames = 1024,
 			     .broadcast = number == 0}),
-		  rdma(must(pavo::Rdma::open(window), "RDMA"))
+		  rdma(must(pavo::Rdma::open(window, {.timeout = timeout}),
+			    "RDMA"))
 	{
 	}
 
@@ -108,7 +111,8 @@ public:
 	{
 		cast_.emplace(must(pavo::Broadcast::open(root(),
 							 {.group = group,
-							  .node = group_node}),
+							  .node = group_node,
+							  .timeout = timeout}),
 				   "a group"));
 		for (size_t i = 1; i <= members; i++) {
 			targets_.push_back(
