@@ -73,7 +73,7 @@ measure()
 	operations "$1" "$2" "${options[@]}"
 	[ "${#options[@]}" = 0 ] || return 0
 	all_nodes tc qdisc add dev va root netem limit 10000 rate 1gbit
-	operations "$1" "$2" --name ', 1 Gbit/s' --bytes 16777216 --sizes 65536,1048576
+	operations "$1" "$2" --name ' 1 Gbit/s' --bytes 16777216 --sizes 65536,1048576
 	all_nodes tc qdisc delete dev va root
 	for size in 65536 1048576; do
 		tcp_stream "$PAVO_OUT/$1-$2.$size.json" n0 n1 "$address" "$size"
