@@ -4,13 +4,16 @@
 # The common part of the benchmarks' guest scripts: the wire, drivers on it, facts
 # about the guest. Sourced in a guest as root.
 
+# Of every wire.
+mtu=9000
+
 # Two interfaces of one machine: without the rules, traffic between their
 # addresses would take the loopback and every driver would look fast.
 wire()
 {
 	local dev
 	sysctl -qw net.ipv6.conf.default.disable_ipv6=1
-	ip link add va mtu 9000 type veth peer name vb mtu 9000
+	ip link add va mtu "$mtu" type veth peer name vb mtu "$mtu"
 	for dev in va vb; do
 		sysctl -qw "net.ipv4.conf.$dev.accept_local=1" \
 			"net.ipv4.conf.$dev.rp_filter=0"
@@ -36,7 +39,7 @@ wire_of_namespaces()
 {
 	ip netns add near
 	ip netns add far
-	ip -n near link add va mtu 9000 type veth peer name vb mtu 9000 netns far
+	ip -n near link add va mtu "$mtu" type veth peer name vb mtu "$mtu" netns far
 	ip -n near link set lo up
 	ip -n far link set lo up
 	ip -n near link set va up
@@ -144,7 +147,7 @@ tcp_stream()
 	wait "$server"
 }
 
-# environment [MTU]: name=value lines, which run puts into its JSON
+# name=value lines, which run puts into its JSON
 environment()
 {
 	echo "guest_kernel=$(uname -r)"
@@ -152,7 +155,7 @@ environment()
 	echo "guest_cpu_model=$(sed -n 's/^model name\s*: //p' /proc/cpuinfo | head -n1)"
 	echo "guest_cpu_flags=$(sed -n 's/^flags\s*: //p' /proc/cpuinfo | head -n1)"
 	echo "guest_clocksource=$(</sys/devices/system/clocksource/clocksource0/current_clocksource)"
-	echo "wire_mtu=${1:-$(</sys/class/net/va/mtu)}"
+	echo "wire_mtu=$mtu"
 }
 
 # crc_of TYPE: what the driver says, or the algorithm of the crypto API that it holds

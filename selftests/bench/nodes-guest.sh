@@ -27,12 +27,12 @@ wire_of_nodes()
 {
 	local node
 	ip netns add hub
-	ip -n hub link add hub mtu 9000 type bridge mcast_snooping 0
+	ip -n hub link add hub mtu "$mtu" type bridge mcast_snooping 0
 	ip -n hub link set hub up
 	for node in "${nodes[@]}"; do
 		ip netns add "n$node"
 		ip -n "n$node" link set lo up
-		ip -n "n$node" link add va mtu 9000 type veth peer name "p$node" mtu 9000 netns hub
+		ip -n "n$node" link add va mtu "$mtu" type veth peer name "p$node" mtu "$mtu" netns hub
 		ip -n hub link set "p$node" master hub up
 		ip -n "n$node" link set va up
 		ip -n "n$node" address add "10.9.1.$((node + 1))/24" dev va
@@ -88,7 +88,6 @@ done
 interface 0 1
 interface 1 0
 ip netns exec n0 ping -qc 1 -w 10 10.77.0.2 >&2
-wire_mtu=$(ip netns exec n0 cat /sys/class/net/va/mtu)
-environment "$wire_mtu" >"$PAVO_OUT/environment"
+environment >"$PAVO_OUT/environment"
 driver_environment pavo >>"$PAVO_OUT/environment"
 in_turn "$rounds" "${ways[@]}"

@@ -10,14 +10,12 @@
  *
  * Called by ../nodes-guest.sh. One thread plays all nodes, so that no scheduler is measured.
  */
-#include <csignal>
 #include <iostream>
 #include <map>
 #include <optional>
 
 #include <nlohmann/json.hpp>
 #include <pavo/broadcast.hpp>
-#include <unistd.h>
 
 #include "../../common/errors.h"
 #include "../../common/options.h"
@@ -51,6 +49,7 @@ struct Options {
 	std::vector<int> depths{1, 4};
 	std::string name;
 	uint64_t bytes = 64 << 20;
+	uint32_t piece = pavo::BroadcastOptions().piece;
 	uint64_t seed = 1;
 	std::string way;
 	std::vector<std::string> devices;
@@ -107,11 +106,12 @@ public:
 	}
 
 	/* Nodes 1 to @members get what node 0 writes to the group. */
-	void form_group(size_t members)
+	void form_group(size_t members, uint32_t piece)
 	{
 		cast_.emplace(must(pavo::Broadcast::open(root(),
 							 {.group = group,
 							  .node = group_node,
+							  .piece = piece,
 							  .timeout = timeout}),
 				   "a group"));
 		for (size_t i = 1; i <= members; i++) {
@@ -139,14 +139,19 @@ public:
 
 	void copy(size_t at, uint32_t size, Over over)
 	{
+		auto write = [this, at, size, over] {
+			put(1,
+			    {.local = all_[0]->in_at(at),
+			     .remote = all_[1]->in_at(at),
+			     .length = size},
+			    over);
+		};
+
 		must(root().get(peers_[2],
 				{.local = all_[0]->in_at(at),
 				 .remote = all_[2]->out_at(at),
 				 .length = size},
-				checked([this, at, size, over] {
-					put(1, all_[0]->in_at(at),
-					    all_[1]->in_at(at), size, over);
-				})),
+				checked(write)),
 		     "a read");
 	}
 
@@ -159,25 +164,25 @@ public:
 		     "a write to a group");
 	}
 
-	void unicast(size_t members, size_t at, uint32_t size, Over over)
+	template <size_t members>
+	void unicast(size_t at, uint32_t size, Over over)
 	{
 		auto left = std::make_shared<size_t>(members);
 
 		for (size_t i = 1; i <= members; i++)
-			must(root().put(peers_[i],
-					{.local = all_[0]->out_at(at),
-					 .remote = all_[i]->in_at(at),
-					 .length = size,
-					 .notify = true},
-					checked([left, over] {
-						if (!--*left)
-							over();
-					})),
-			     "a write");
+			put(i,
+			    {.local = all_[0]->out_at(at),
+			     .remote = all_[i]->in_at(at),
+			     .length = size,
+			     .notify = true},
+			    [left, over] {
+				    if (!--*left)
+					    over();
+			    });
 	}
 
 	/* It is over when node 1 has the flag, which it learns by its tag. */
-	void flag(size_t at, uint32_t size, bool held, Over over)
+	template <bool held> void flag(size_t at, uint32_t size, Over over)
 	{
 		const uint32_t part = size / parts, tag = uint32_t(at);
 		auto left = std::make_shared<uint32_t>(parts);
@@ -188,22 +193,22 @@ public:
 				    .tag = tag};
 
 		flags_.emplace(tag, std::move(over));
-		for (size_t i = 0; i < parts; i++)
-			must(root().put(
-				     peers_[1],
-				     {.local = all_[0]->out_at(at + i * part),
-				      .remote = all_[1]->in_at(at + i * part),
-				      .length = part,
-				      .counter = held ? std::optional(counter_) :
-							std::nullopt},
-				     checked([this, left, mark, held] {
-					     if (!--*left && !held)
-						     begin(mark);
-				     })),
-			     "a part");
+		for (size_t i = 0; i < parts; i++) {
+			pavo::RdmaMove move{
+				.local = all_[0]->out_at(at + i * part),
+				.remote = all_[1]->in_at(at + i * part),
+				.length = part};
+
+			if (held)
+				move.counter = counter_;
+			put(1, move, [this, left, mark] {
+				if (!--*left && !held)
+					put(1, mark, [] {});
+			});
+		}
 		mark.after = {.counter = counter_};
 		if (held)
-			begin(mark);
+			put(1, mark, [] {});
 	}
 
 	/* Goes on until @count is above @before, by the first @involved nodes. */
@@ -242,25 +247,17 @@ private:
 		return found;
 	}
 
-	void put(size_t to, pavo::Pvo from, pavo::Pvo there, uint32_t size,
-		 Over over)
+	void put(size_t to, const pavo::RdmaMove &move, Over over)
 	{
-		must(root().put(peers_[to],
-				{.local = from, .remote = there, .length = size},
-				checked(std::move(over))),
+		must(root().put(peers_[to], move, checked(std::move(over))),
 		     "a write");
-	}
-
-	void begin(const pavo::RdmaMove &mark)
-	{
-		must(root().put(peers_[1], mark, checked([] {})), "a flag");
 	}
 
 	std::vector<std::unique_ptr<Node>> all_;
 	std::vector<pavo::Rdma::Peer> peers_;
 	std::optional<pavo::Broadcast> cast_;
 	std::vector<pavo::BroadcastTarget> targets_;
-	std::map<uint32_t, Over> flags_;
+	std::multimap<uint32_t, Over> flags_;
 	uint32_t counter_ = 0;
 };
 
@@ -269,44 +266,22 @@ struct Test {
 	size_t source; /* whose memory is sent */
 	size_t members; /* that have it afterwards: nodes 1 to this */
 	size_t involved; /* whose processes have to go on: nodes below this */
-	void (*with)(Nodes &nodes, size_t at, uint32_t size, Over over);
-	void (*without)(Nodes &nodes, size_t at, uint32_t size, Over over);
+	void (Nodes::*with)(size_t at, uint32_t size, Over over);
+	void (Nodes::*without)(size_t at, uint32_t size, Over over);
 };
 
-template <size_t members>
-constexpr Test cast = {0, members, members + 1,
-		       [](Nodes &nodes, size_t at, uint32_t size, Over over) {
-			       nodes.broadcast(at, size, std::move(over));
-		       },
-		       [](Nodes &nodes, size_t at, uint32_t size, Over over) {
-			       nodes.unicast(members, at, size,
-					     std::move(over));
-		       }};
-
-template <bool held>
-void flag(Nodes &nodes, size_t at, uint32_t size, Over over)
-{
-	nodes.flag(at, size, held, std::move(over));
-}
-
 const std::map<std::string, Test> tests = {
-	{"third",
-	 {2, 1, 1,
-	  [](Nodes &nodes, size_t at, uint32_t size, Over over) {
-		  nodes.third_party(at, size, std::move(over));
-	  },
-	  [](Nodes &nodes, size_t at, uint32_t size, Over over) {
-		  nodes.copy(at, size, std::move(over));
-	  }}},
-	{"cast2", cast<2>},
-	{"cast3", cast<3>},
-	{"flag", {0, 1, 2, flag<true>, flag<false>}}};
+	{"third", {2, 1, 1, &Nodes::third_party, &Nodes::copy}},
+	{"cast2", {0, 2, 3, &Nodes::broadcast, &Nodes::unicast<2>}},
+	{"cast3", {0, 3, 4, &Nodes::broadcast, &Nodes::unicast<3>}},
+	{"flag", {0, 1, 2, &Nodes::flag<true>, &Nodes::flag<false>}}};
 
 uint64_t measure(Nodes &nodes, const Test &test, bool with,
 		 const StreamSpec &spec)
 {
 	const uint8_t *source = nodes[test.source].out;
 	std::vector<uint8_t *> targets;
+	const auto operation = with ? test.with : test.without;
 	uint64_t done = 0;
 	auto run = [&](int messages) {
 		const uint64_t end = done + uint64_t(messages);
@@ -315,11 +290,10 @@ uint64_t measure(Nodes &nodes, const Test &test, bool with,
 		while (done < end) {
 			for (; begun < end && begun < done + spec.window;
 			     begun++)
-				(with ? test.with : test.without)(
-					nodes,
-					begun % spec.window *
-						stride_of(spec.size),
-					uint32_t(spec.size), [&] { done++; });
+				(nodes.*operation)(begun % spec.window *
+							   stride_of(spec.size),
+						   uint32_t(spec.size),
+						   [&] { done++; });
 			nodes.wait(done, test.involved);
 		}
 	};
@@ -354,7 +328,7 @@ void run_test(const std::vector<std::unique_ptr<Device>> &devices,
 	Nodes nodes(devices);
 
 	if (test.members > 1 && with)
-		nodes.form_group(test.members);
+		nodes.form_group(test.members, options.piece);
 	try {
 		Traffic traffic(*devices[0]);
 		const uint64_t ns = measure(nodes, test, with, spec);
@@ -373,7 +347,6 @@ void run_test(const std::vector<std::unique_ptr<Device>> &devices,
 
 void run(const Options &options)
 {
-	struct sigaction action = {};
 	std::vector<std::unique_ptr<Device>> devices;
 
 	for (const std::string &name : options.devices) {
@@ -383,16 +356,14 @@ void run(const Options &options)
 		devices.push_back(std::make_unique<Device>(
 			name.substr(0, at), name.substr(at + 1)));
 	}
-	action.sa_handler = [](int) { out_of_time = 1; };
-	sigaction(SIGALRM, &action, nullptr);
+	keep_pages();
 	for (const std::string &test : options.tests)
 		for (int depth : options.depths)
 			for (uint32_t size : options.sizes) {
-				out_of_time = 0;
-				alarm(most_seconds);
+				limit_time(most_seconds);
 				run_test(devices, options, test, size, depth);
-				alarm(0);
 			}
+	limit_time(0);
 }
 
 Options parse(int argc, char **argv)
@@ -415,6 +386,9 @@ Options parse(int argc, char **argv)
 	app.add_option("--name", options.name, "behind that of the test");
 	app.add_option("--bytes", options.bytes,
 		       "of a measurement, about (67108864)");
+	app.add_option("--piece", options.piece,
+		       "bytes of a piece of a write to a group (65536)")
+		->check(CLI::Range(1u << 10, 1u << 20));
 	app.add_option("--seed", options.seed, "of the data (1)");
 	app.add_option("WAY", options.way, "with the operation, or without")
 		->required()
