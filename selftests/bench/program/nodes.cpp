@@ -31,7 +31,7 @@ namespace {
 constexpr uint16_t most_nodes = 4;
 /* Of a peer: each operation under way has one, or one for each part and its flag. */
 constexpr size_t contexts = 64;
-constexpr uint32_t parts = 8;
+constexpr uint32_t parts = 8, frames = 128;
 /* Number of no node, for the group. */
 constexpr uint16_t group_node = 60;
 constexpr int most_seconds = 60;
@@ -69,8 +69,8 @@ pavo::Transfer::Done checked(Over over)
 struct Node : WindowEnd {
 	Node(const Device &verbs, uint16_t number)
 		: WindowEnd(verbs, number,
-			    {.send_frames = 512,
-			     .recv_frames = 1024,
+			    {.send_frames = frames,
+			     .recv_frames = 2 * frames,
 			     .broadcast = number == 0}),
 		  rdma(must(pavo::Rdma::open(window, {.timeout = timeout}),
 			    "RDMA"))
@@ -103,6 +103,23 @@ public:
 			if (auto over = flags_.extract(arrival.tag))
 				over.mapped()();
 		});
+	}
+
+	/*
+	 * Each sends and receives as many messages as its FIFOs have frames: in User-Mode Linux the
+	 * first write to a page takes as long as some system calls.
+	 */
+	void warm_up()
+	{
+		for (uint32_t i = 0; i < 2 * frames; i++) {
+			for (size_t n = 0; n < all_.size(); n++)
+				must(all_[n]->rdma.send(
+					     all_[(n + 1) % all_.size()]
+						     ->window.address(),
+					     std::as_bytes(std::span(&i, 1))),
+				     "a message");
+			progress(all_.size());
+		}
 	}
 
 	/* Nodes 1 to @members get what node 0 writes to the group. */
@@ -327,6 +344,7 @@ void run_test(const std::vector<std::unique_ptr<Device>> &devices,
 			      {"messages", spec.messages}};
 	Nodes nodes(devices);
 
+	nodes.warm_up();
 	if (test.members > 1 && with)
 		nodes.form_group(test.members, options.piece);
 	try {
