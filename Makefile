@@ -88,7 +88,7 @@ help:
 	@echo 'make bench      pavo and rdma_rxe side by side; MODE=native at native speed, with siw'
 	@echo '                and TCP'
 	@echo 'make profile    where the instructions of a message go; MODE=native: its time, by perf'
-	@echo 'make bench-windows  windows beside queue pairs of both'
+	@echo 'make bench-windows  windows beside queue pairs of both; operations of several nodes'
 	@echo 'make bench-keys  the cost of keys, of their walks and of their caches'
 	@echo 'make bench-scale  a message among 16,384 queue pairs, and what a second CPU brings'
 	@echo 'make bench-direct  I/Os of a disk by direct windows, ordinary memory and nvmet-rdma'
@@ -252,7 +252,9 @@ profile: bench-deps kernel modules
 	$(call build,tests-bench)
 	selftests/bench/profile $(if $(MODE),--mode $(MODE)) $(BENCH)
 
+# Several nodes are measured at native speed.
 bench-windows: bench-deps kernel modules
+	@$(MAKE) --no-print-directory -s kernel modules KERNEL=native
 	$(call build,tests-bench-windows)
 	selftests/bench/windows $(BENCH)
 

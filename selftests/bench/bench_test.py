@@ -330,6 +330,20 @@ def contest_tells():
         ("message there", 5), ("message of many", 5)]
 
 
+def nodes_tell_packets():
+    """Those of an operation, by rounds, in both ways; streams and failures have none."""
+    def sent(packets):
+        return [{**row("cast2", "one", 4096, 1), "tx_packets": packets},
+                row("stream", "wire", 65536, 1), failed("third", "one", 4096)]
+
+    said = contest.packets_text([{"with": sent(10), "without": sent(20)},
+                                 {"with": sent(30), "without": sent(20)}])
+    line = said.splitlines()[-1]
+    assert line.split()[:3] == ["cast2", "one", "4096"], line
+    assert "2.0 (1.0 - 3.0)" in line and "2.0 (2.0 - 2.0)" in line
+    assert "stream" not in said and "third" not in said
+
+
 def hit(what, ns, loop=3):
     """A hit that took so long, beside the loop."""
     return [{"what": many.LOOP, "entries": 0, "ns": loop},
@@ -623,7 +637,7 @@ TESTS = (ratio_is_of_rounds, latency_uses_typical, figures, floors,
          several_that_lack_are_told, several_without_pavo, several_tells, native_groups,
          native_drivers, plot_draws, plot_leaves_out_streams_of_small_writes,
          contest_ratio_is_of_rounds, contest_reordering, contest_refuses, contest_below,
-         contest_tells,
+         contest_tells, nodes_tell_packets,
          keys_gathers_rows, keys_percentiles, keys_histograms, keys_has_bounds,
          keys_misses_what_was_not_measured, keys_table, a_run_with_something_wrong_fails,
          files_are_left, scale_overlap_is_from_first_to_last, scale_rounds_and_sizes_are_apart,

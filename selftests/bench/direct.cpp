@@ -14,11 +14,9 @@
  *   fill    writes the pattern to the disk that all others are compared with
  */
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstring>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <functional>
@@ -40,7 +38,6 @@ namespace {
 using namespace bench;
 using common::must;
 using common::must_not_fail;
-using common::must_return_0;
 using examples::IoCommand;
 using examples::IoRequest;
 using examples::IoStatus;
@@ -450,10 +447,7 @@ void run(const Options &options)
 	}
 	Device a(options.devices[0]), b(options.devices[1]);
 
-	must_return_0(mlockall(MCL_CURRENT), "mlockall");
-	if (!options.maps.empty())
-		std::ofstream(options.maps)
-			<< std::ifstream("/proc/self/maps").rdbuf();
+	keep_pages(options.maps);
 	for (size_t size : options.sizes)
 		run_one(options, a, b, disk, size);
 }

@@ -4,13 +4,16 @@
 # The common part of the benchmarks' guest scripts: the wire, drivers on it, facts
 # about the guest. Sourced in a guest as root.
 
+# Of every wire.
+mtu=9000
+
 # Two interfaces of one machine: without the rules, traffic between their
 # addresses would take the loopback and every driver would look fast.
 wire()
 {
 	local dev
 	sysctl -qw net.ipv6.conf.default.disable_ipv6=1
-	ip link add va mtu 9000 type veth peer name vb mtu 9000
+	ip link add va mtu "$mtu" type veth peer name vb mtu "$mtu"
 	for dev in va vb; do
 		sysctl -qw "net.ipv4.conf.$dev.accept_local=1" \
 			"net.ipv4.conf.$dev.rp_filter=0"
@@ -36,7 +39,7 @@ wire_of_namespaces()
 {
 	ip netns add near
 	ip netns add far
-	ip -n near link add va mtu 9000 type veth peer name vb mtu 9000 netns far
+	ip -n near link add va mtu "$mtu" type veth peer name vb mtu "$mtu" netns far
 	ip -n near link set lo up
 	ip -n far link set lo up
 	ip -n near link set va up
@@ -70,8 +73,8 @@ module_of()
 	esac
 }
 
-# load TYPE [WORDS WORDS]: before is the pavo.ko $BENCH_BEFORE; with words in front of the commands of either end, as `ip netns exec near`
-load()
+# load_module TYPE: before is the pavo.ko $BENCH_BEFORE
+load_module()
 {
 	local type=$1 ko=${PAVO_KO:-$PAVO_TREE/build/kernel/$(uname -r)/pavo.ko}
 	# what a driver says of itself is the last one's
@@ -87,6 +90,15 @@ load()
 		again[$1]="modprobe $(module_of "$1")"
 		[ "$type" != pavo ] || again[$1]="insmod $ko"
 	fi
+}
+
+# load TYPE [WORDS WORDS]: and its devices; with words in front of the commands of either end, as
+# `ip netns exec near`
+load()
+{
+	local type=$1
+	load_module "$type"
+	[ "$(module_of "$type")" != pavo ] || type=pavo
 	${2:-} rdma link add bench0 type "$type" netdev va
 	${3:-} rdma link add bench1 type "$type" netdev vb
 }
@@ -123,6 +135,18 @@ in_turn()
 	done
 }
 
+# tcp_stream FILE CLIENT SERVER ADDRESS SIZE [OPTIONS...]: by writes of that size between two
+# namespaces; the host reads the report
+tcp_stream()
+{
+	local server
+	ip netns exec "$3" iperf3 --server --one-off >/dev/null &
+	server=$!
+	pavo-until 10 eval "ip netns exec $3 ss -Hltn 'sport = :5201' | grep -q ."
+	ip netns exec "$2" iperf3 --client "$4" --length "$5" --bytes 256M --json "${@:6}" >"$1"
+	wait "$server"
+}
+
 # name=value lines, which run puts into its JSON
 environment()
 {
@@ -131,7 +155,7 @@ environment()
 	echo "guest_cpu_model=$(sed -n 's/^model name\s*: //p' /proc/cpuinfo | head -n1)"
 	echo "guest_cpu_flags=$(sed -n 's/^flags\s*: //p' /proc/cpuinfo | head -n1)"
 	echo "guest_clocksource=$(</sys/devices/system/clocksource/clocksource0/current_clocksource)"
-	echo "wire_mtu=$(</sys/class/net/va/mtu)"
+	echo "wire_mtu=$mtu"
 }
 
 # crc_of TYPE: what the driver says, or the algorithm of the crypto API that it holds

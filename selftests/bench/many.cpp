@@ -12,6 +12,7 @@
 #include <chrono>
 #include <iostream>
 #include <random>
+#include <regex>
 #include <span>
 
 #include <nlohmann/json.hpp>
@@ -154,17 +155,16 @@ public:
 	/* A line of JSON for each walk over so many queue pairs or more. */
 	void print_from(size_t least) const
 	{
-		for (const std::string &line :
-		     common::lines_of(tracing + "trace")) {
-			size_t event = line.find(" pavo_rkm: ");
+		const std::regex walk(" pavo_rkm: .* qps (\\d+) .* ns (\\d+)");
+		std::smatch found;
 
-			if (event != line.npos &&
-			    number_behind(line, event, " qps ") >= least)
+		for (const std::string &line :
+		     common::lines_of(tracing + "trace"))
+			if (std::regex_search(line, found, walk) &&
+			    std::stoull(found[1]) >= least)
 				print({{"what", "walk"},
 				       {"qps", least},
-				       {"walk_ns",
-					number_behind(line, event, " ns ")}});
-		}
+				       {"walk_ns", std::stoull(found[2])}});
 	}
 
 private:
@@ -175,15 +175,6 @@ private:
 		REQUIRE(common::write_word(
 				tracing + "events/pavo/pavo_rkm/enable", on),
 			"no tracepoint pavo_rkm");
-	}
-
-	static uint64_t number_behind(const std::string &line, size_t from,
-				      const std::string &word)
-	{
-		size_t at = line.find(word, from);
-
-		REQUIRE(at != line.npos, "a trace without", word, ": ", line);
-		return std::stoull(line.substr(at + word.size()));
 	}
 };
 

@@ -84,15 +84,10 @@ measure_groups()
 # sender the data are pages of a file.
 measure_tcp()
 {
-	local round=$1 type=$2 size server words=()
-	[ "$type" = tcp ] || words=(--zerocopy)
+	local size words=()
+	[ "$2" = tcp ] || words=(--zerocopy)
 	for size in 65536 1048576; do
-		ip netns exec far iperf3 --server --one-off >/dev/null &
-		server=$!
-		pavo-until 10 eval "ip netns exec far ss -Hltn 'sport = :5201' | grep -q ."
-		ip netns exec near iperf3 --client 10.9.0.2 --length "$size" --bytes 256M --json "${words[@]}" \
-			>"$PAVO_OUT/$round-$type.$size.json"
-		wait "$server"
+		tcp_stream "$PAVO_OUT/$1-$2.$size.json" near far 10.9.0.2 "$size" "${words[@]}"
 	done
 }
 

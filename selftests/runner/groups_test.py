@@ -19,7 +19,7 @@ from runner import groups, plan, tests  # noqa: E402  (path set above)
 
 # Their drivers are not groups of selftests/run; each has a target of its own.
 DRIVERS = {"bench": ("run", "profile", "pavobench/guest.py", "guest.sh", "native-guest.sh"),
-           "bench-windows": ("windows", "windows-guest.sh"),
+           "bench-windows": ("windows", "windows-guest.sh", "nodes-guest.sh"),
            "bench-keys": ("many",),
            "bench-scale": ("many", "many-guest.sh"),
            "bench-direct": ("direct", "direct-guest.sh")}

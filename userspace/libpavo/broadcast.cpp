@@ -193,9 +193,12 @@ struct BroadcastTarget::State {
 		if (last && !repeated && done.status == PvoResult::ok &&
 		    arrival)
 			arrival({message.from, done.tag});
-		/* A source that misses it makes another attempt. */
-		(void)rdma.send_kind(message_kind::broadcast, message.from,
-				     ack.encode());
+		/*
+		 * A source that misses it makes another attempt. progress() starts the acknowledgments
+		 * of all that has come with one call.
+		 */
+		(void)rdma.prepare_kind(message_kind::broadcast, message.from,
+					ack.encode());
 	}
 
 	Rdma &rdma;

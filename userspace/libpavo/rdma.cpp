@@ -274,12 +274,18 @@ Result<void> Rdma::send_control(uint8_t kind, WindowAddress to,
 	return send_kind(kind, to, payload);
 }
 
+Result<void> Rdma::prepare_kind(uint8_t kind, WindowAddress to,
+				std::span<const std::byte> payload) noexcept
+{
+	return port_->send(to, payload, kind);
+}
+
 Result<void> Rdma::send_kind(uint8_t kind, WindowAddress to,
 			     std::span<const std::byte> payload) noexcept
 {
-	auto written = port_->send(to, payload, kind);
-
-	return written.and_then([this] { return window_->start(); });
+	return prepare_kind(kind, to, payload).and_then([this] {
+		return window_->start();
+	});
 }
 
 void Rdma::on_message(std::function<void(const Message &)> call)

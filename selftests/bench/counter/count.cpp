@@ -136,18 +136,17 @@ void end(unsigned int, void *)
 		return;
 	}
 	fprintf(out, "section %d\n", sections++);
-	for (const Block &block : blocks)
+	for (const Block &block : blocks) {
 		if (block.times)
 			fprintf(out, "block %lx %lu %lu\n", block.address,
 				block.instructions, block.times);
-	for (const Block &block : blocks)
 		if (block.times && block.repeats)
 			fprintf(out, "repeat %lx %lu\n", block.address,
 				block.times);
-	for (const Block &block : blocks)
 		if (block.copied)
 			fprintf(out, "copy %lx %lu\n", block.address,
 				block.copied);
+	}
 	for (const auto &[step, times] : steps)
 		if (step.first)
 			fprintf(out, "step %lx %lx %lu\n", step.first->address,

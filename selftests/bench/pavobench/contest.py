@@ -12,6 +12,13 @@ NAMES = ("windows", "pavo", "rxe", "rxe-ud")
 UNCHANGED = 0.95
 # The part of the packets that has to be sent ahead of the others: a quarter was asked for.
 AHEAD = 0.20, 0.30
+# Of several nodes: by an operation of windows, and by the processes alone or another interface.
+WAYS = ("with", "without")
+NODES = """native speed: 1 CPU for all nodes, four network namespaces on a bridge
+  third   C sends to A for a controller            without: the controller reads, then writes
+  castN   a write to a group of N                  without: a write to each
+  flag    8 parts, and a flag held for them        without: the process waits for the parts
+  stream  TCP (iperf3) over an interface of windows   without: over the wire"""
 
 
 def good(rows):
@@ -48,6 +55,21 @@ def reordering(rounds):
                         "reordered_ns": table.spread([t for _, late in pairs
                                                       for t in late.values()])}
     return of, refused
+
+
+def packets_text(rounds):
+    """The packets that node 0 sends for an operation, in both ways."""
+    sent = {}
+    for names in rounds:
+        for way in WAYS:
+            for row in names[way]:
+                if "tx_packets" in row:
+                    sent.setdefault(table.name_of(row), {}).setdefault(way, []).append(
+                        row["tx_packets"] / row["messages"])
+    return "\npackets that node 0 sends for an operation, with and without\n" + "".join(
+        f"  {name:32}" + "".join(f"{table.spread_text(table.spread(found[way]), 1):>26}"
+                                 for way in WAYS if way in found) + "\n"
+        for name, found in sent.items())
 
 
 def below(of):

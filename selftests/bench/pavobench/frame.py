@@ -56,6 +56,22 @@ def rounds_of(results, facts, names):
     return rounds
 
 
+def mode_of(name, names, results, facts, *, title=None, subject=None, same=True, **more):
+    """The JSON's part of a mode: its rounds, which all of the names have finished, and the
+    comparison of the subject, or the last name, with the others."""
+    rounds, guest_is = rounds_of(results, facts, names), MODES.get(name, {})
+    return {"mode": name, "title": title or guest_is["title"], "drivers": names,
+            "guest_is_icount": guest_is.get("icount", False), **facts, "rounds": rounds,
+            "failures": table.failures(rounds, names),
+            "comparison": table.compare(rounds, names, subject or names[-1], same), **more}
+
+
+def with_gaps(mode, subject, rounds):
+    """The mode, with what has no ratio, or not one in all of so many rounds."""
+    return {**mode, "vanished": table.vanished(mode["rounds"], mode["drivers"], subject),
+            "incomplete": table.incomplete(mode["comparison"], rounds)}
+
+
 def title_of(mode):
     """The first lines of a table."""
     title = (f"{mode['title']}; kernel {mode['guest']['guest_kernel']}, "

@@ -55,6 +55,14 @@ def boot(options, logs, rounds, names, *env):
                      env=[*env, *([f"BENCH_MODULES={modules}"] if modules else [])])
 
 
+def boot_nodes(options, logs, rounds, ways, *words, env=()):
+    """One run of ../nodes-guest.sh: all tests, or those of the words."""
+    return guest.run(logs, "nodes-guest.sh",
+                     [rounds, ",".join(ways), guest.BUILD / "userspace/tools/pavo/pavo", *words],
+                     native=True, timeout=options.timeout, kernel=KERNEL, env=env,
+                     vm_options=["--mem", "1G"])
+
+
 def measure(options):
     """Runs it; returns its part of the JSON."""
     names, logs = drivers(options), options.out / "native.logs"
@@ -62,13 +70,9 @@ def measure(options):
     results, facts = frame.measured(
         lambda: boot(options, logs, options.rounds, names, *env), logs)
     names = [name for name in names if f"{name}_absent" not in results.environment]
-    rounds = frame.rounds_of(results, facts, names)
-    comparison = table.compare(rounds, names)
-    return {"mode": "native", "title": TITLE, "drivers": names, "guest_is_icount": False,
-            "before_sha256": environment.sum_of(options.before), **facts, "rounds": rounds,
-            "failures": table.failures(rounds, names), "comparison": comparison,
-            "vanished": table.vanished(rounds, names),
-            "incomplete": table.incomplete(comparison, options.rounds)}
+    return frame.with_gaps(frame.mode_of(
+        "native", names, results, facts, title=TITLE, subject=table.SUBJECT,
+        before_sha256=environment.sum_of(options.before)), table.SUBJECT, options.rounds)
 
 
 def title_of(mode):

@@ -8,7 +8,7 @@ PROGRAMS = "programs"
 REST = "rest of the kernel"
 
 # Names of modules that differ from the driver's.
-MODULES = {"rxe": "rdma_rxe", "pavo-rules": "pavo"}
+MODULES = {"rxe": "rdma_rxe", "pavo-rules": "pavo", "with": "pavo", "without": "pavo"}
 
 # The first row whose pattern a function's name has gives the stage. The driver's own functions
 # that fit none are a stage of their own.

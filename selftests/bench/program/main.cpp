@@ -6,16 +6,11 @@
  * test on stdout). Run in a guest by ../guest.sh, once per driver and round.
  */
 #include <algorithm>
-#include <csignal>
-#include <fstream>
 #include <iostream>
 #include <numeric>
 
 #include <nlohmann/json.hpp>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include "../../common/errors.h"
 #include "../../common/options.h"
 #include "tests.h"
 
@@ -186,47 +181,22 @@ void run_test(Device &a, Device &b, const Options &options, Op op, Kind kind,
 	std::cout << row.dump() << '\n' << std::flush;
 }
 
-void on_alarm(int)
-{
-	out_of_time = 1;
-}
-
-/*
- * The program's pages come from the host. Where instructions are counted and the guest
- * has nothing to do but wait for one, its time goes on to the next timer at once, however
- * far that is: a test that misses one page may run out of time.
- */
-void keep_pages()
-{
-	common::must_return_0(mlockall(MCL_CURRENT), "mlockall");
-}
-
 void run_all(const Options &options)
 {
 	Device a(options.devices[0]);
 	Device b(options.devices[1], options.peer_namespace);
 
-	keep_pages();
-	/* now that the providers are loaded */
-	if (!options.maps.empty())
-		std::ofstream(options.maps)
-			<< std::ifstream("/proc/self/maps").rdbuf();
-	/* no SA_RESTART: waiting for an event has to end as well */
-	struct sigaction action = {};
-
-	action.sa_handler = on_alarm;
-	sigaction(SIGALRM, &action, nullptr);
+	keep_pages(options.maps);
 	std::shared_ptr<void> idle = options.idle ? open_idle(a, options.idle) :
 						    nullptr;
 
 	for (Op op : options.ops)
 		for (Kind kind : options.kinds)
 			for (size_t size : options.sizes) {
-				out_of_time = 0;
-				alarm(test_seconds);
+				limit_time(test_seconds);
 				run_test(a, b, options, op, kind, size);
-				alarm(0);
 			}
+	limit_time(0);
 }
 
 Options parse(int argc, char **argv)

@@ -9,10 +9,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
 #include <stdexcept>
 #include <string>
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "../../common/connect.h"
 
@@ -63,6 +65,24 @@ void connect(End &end, ibv_qp *qp, const End &peer, const ibv_qp *other)
 }
 
 } // namespace
+
+void limit_time(unsigned seconds)
+{
+	/* no SA_RESTART: waiting for an event has to end as well */
+	struct sigaction action = {};
+
+	action.sa_handler = [](int) { out_of_time = 1; };
+	sigaction(SIGALRM, &action, nullptr);
+	out_of_time = 0;
+	alarm(seconds);
+}
+
+void keep_pages(const std::string &maps)
+{
+	must_return_0(mlockall(MCL_CURRENT), "mlockall");
+	if (!maps.empty())
+		std::ofstream(maps) << std::ifstream("/proc/self/maps").rdbuf();
+}
 
 Areas::Areas()
 {

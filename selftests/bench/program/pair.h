@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <ctime>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include <infiniband/verbs.h>
@@ -27,8 +28,19 @@ constexpr size_t area_bytes = 4 << 20; /* of each area: 4 slots at least */
 constexpr int queue_depth = 1024;
 constexpr uint32_t qkey = 0x11111111;
 
-/* Set by main.cpp's alarm: a thread that waits gives up. */
+/* A thread that waits gives up. */
 extern volatile sig_atomic_t out_of_time;
+
+/* Sets it in so many seconds, until the next call; 0: never. */
+void limit_time(unsigned seconds);
+
+/*
+ * Before measurements. The program's pages come from the host. Where instructions are counted and
+ * the guest has nothing to do but wait for one, its time goes on to the next timer at once, however
+ * far that is: a test that misses one page may run out of time. @maps: file for the memory map, now
+ * that the providers are loaded; "" is none
+ */
+void keep_pages(const std::string &maps = "");
 
 /* The thing that is measured: queue pairs, or windows (windows.cpp). */
 enum class Service { rc, ud, windows };

@@ -98,18 +98,20 @@ inline uint64_t now()
  */
 
 /*
- * @run: so many messages from slots of @source to those of @target. @compare: what came with
- * what was sent, as verify(). Return: nanoseconds of all.
+ * @run: so many messages from slots of @source to those of each of @targets. @compare: what came
+ * with what was sent, as verify(). Return: nanoseconds of all.
  */
 template <class Run, class Compare>
 uint64_t timed_stream(const StreamSpec &spec, const uint8_t *source,
-		      uint8_t *target, Run &&run, Compare &&compare)
+		      const std::vector<uint8_t *> &targets, Run &&run,
+		      Compare &&compare)
 {
 	const size_t stride = stride_of(spec.size);
 
 	/* once round all requests: page tables, caches and timers are warm */
 	run(spec.window * spec.queue_pairs);
-	blank(target, stride * spec.slots());
+	for (uint8_t *target : targets)
+		blank(target, stride * spec.slots());
 
 	uint64_t start = now();
 
@@ -119,8 +121,9 @@ uint64_t timed_stream(const StreamSpec &spec, const uint8_t *source,
 
 	uint64_t elapsed = now() - start;
 
-	compare(target, source, std::min(spec.slots(), spec.messages), stride,
-		spec.size);
+	for (uint8_t *target : targets)
+		compare(target, source, std::min(spec.slots(), spec.messages),
+			stride, spec.size);
 	return elapsed;
 }
 

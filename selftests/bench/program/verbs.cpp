@@ -334,7 +334,7 @@ uint64_t Verbs::stream(const StreamSpec &spec)
 	pattern_fill(source, stride_of(spec.size) * spec.slots(), spec.seed, 0);
 	Stream stream(pair_, spec);
 	return timed_stream(
-		spec, source, target, [&](int count) { stream.run(count); },
+		spec, source, {target}, [&](int count) { stream.run(count); },
 		verify);
 }
 

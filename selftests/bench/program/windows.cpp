@@ -10,15 +10,12 @@
 #include <iostream>
 
 #include <nlohmann/json.hpp>
-#include <pavo/rdma.hpp>
-#include <poll.h>
 #include <rdma/pavo-abi.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "../../common/errors.h"
 #include "../../common/files.h"
 #include "tests.h"
+#include "window_end.h"
 
 namespace bench {
 
@@ -26,16 +23,8 @@ using common::must;
 
 namespace {
 
-constexpr uint32_t job_id = 2003;
-constexpr uint64_t job_key = 0x62656e6368;
 /* Operations, or pieces of them, under way: as many as RC may have of 64 KiB. */
 constexpr size_t contexts = 16;
-
-pavo::Job job_on(const pavo::Device &device, uint16_t node)
-{
-	return node ? pavo::Job::join(device, job_id, job_key).value() :
-		      pavo::Job::reserve(device, job_id, job_key).value();
-}
 
 std::span<const std::byte> bytes(const uint8_t *at, size_t size)
 {
@@ -65,59 +54,6 @@ void verify_any_order(const uint8_t *got, const uint8_t *sent, size_t slots,
 	}
 }
 
-/* One end, node 0 or 1: `out` and `in` as those of a queue pair's End. */
-struct WindowEnd : Areas {
-	WindowEnd(const Device &verbs, uint16_t node)
-		: event(common::must_not_fail(
-			  eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC), "eventfd")),
-		  device(pavo::Device::open(verbs.name).value()),
-		  job(job_on(device, node)),
-		  window(pavo::Window::open(
-				 job, {.node = node,
-				       .send_frames = 256,
-				       .recv_frames = 512,
-				       .gid_index = uint16_t(verbs.gid_index),
-				       .recv_event = event})
-				 .value()),
-		  mapping(pavo::Mapping::open(
-				  job, {reinterpret_cast<std::byte *>(out),
-					2 * area_bytes})
-				  .value())
-	{
-	}
-	~WindowEnd() { close(event); }
-
-	/* Waits until @look finds something, by the window's event or by looking. */
-	void wait(Wait how, const std::function<bool()> &look,
-		  std::chrono::nanoseconds most = std::chrono::seconds(1))
-	{
-		while (!look()) {
-			if (out_of_time)
-				throw std::runtime_error("hangs");
-			if (how == Wait::polling)
-				continue;
-			must(window.recv_threshold(1), "threshold");
-			/* one that came between the look and the request */
-			if (look())
-				return;
-			timespec time = {time_t(most.count() / 1'000'000'000),
-					 long(most.count() % 1'000'000'000)};
-			pollfd until = {event, POLLIN, 0};
-			eventfd_t times;
-
-			if (ppoll(&until, 1, &time, nullptr) == 1)
-				common::must_return_0(
-					eventfd_read(event, &times), "eventfd");
-		}
-	}
-
-	int event; /* an eventfd */
-	pavo::Device device;
-	pavo::Job job;
-	pavo::Window window;
-	pavo::Mapping mapping;
-};
-
 class Windows : public Transport {
 public:
 	Windows(const Device &a, const Device &b, Wait wait);
@@ -136,19 +72,13 @@ private:
 	Wait wait_;
 };
 
-void set_peer(WindowEnd &end, uint16_t node, const Device &peer)
-{
-	pavo::Gid gid;
-
-	memcpy(gid.data(), peer.gid.raw, gid.size());
-	must(end.window.set_node(node, gid), "a route");
-}
+constexpr pavo::WindowOptions sizes = {.send_frames = 256, .recv_frames = 512};
 
 Windows::Windows(const Device &a, const Device &b, Wait wait)
-	: a_(a, 0), b_(b, 1), wait_(wait)
+	: a_(a, 0, sizes), b_(b, 1, sizes), wait_(wait)
 {
-	set_peer(a_, 1, b);
-	set_peer(b_, 0, a);
+	a_.know(1, b);
+	b_.know(0, a);
 }
 
 bool Windows::takes(Op op, size_t size) const
@@ -209,7 +139,7 @@ uint64_t Windows::stream_messages(const StreamSpec &spec)
 	};
 
 	pattern_fill(a_.out, stride * spec.window, spec.seed, 0);
-	return timed_stream(spec, a_.out, b_.in, run, verify_any_order);
+	return timed_stream(spec, a_.out, {b_.in}, run, verify_any_order);
 }
 
 std::vector<uint64_t> Windows::ping_pong(size_t size, int count)
@@ -276,7 +206,6 @@ public:
 	/* Until one more at least is over. */
 	void wait()
 	{
-		using namespace std::chrono_literals;
 		const uint64_t before = done_;
 
 		while (done_ == before)
@@ -285,9 +214,7 @@ public:
 				[this] {
 					return rdma_.progress().value_or(0) > 0;
 				},
-				std::clamp<std::chrono::nanoseconds>(
-					rdma_.due() - pavo::Rdma::Clock::now(),
-					0ns, 1s));
+				due_in(rdma_));
 	}
 
 	uint64_t done() const { return done_; }
@@ -322,7 +249,7 @@ uint64_t Windows::stream_rdma(const StreamSpec &spec)
 		}
 	};
 
-	return timed_stream(spec, source, target, run, verify);
+	return timed_stream(spec, source, {target}, run, verify);
 }
 
 std::vector<uint64_t> Windows::one_sided(const LatencySpec &spec, int count)

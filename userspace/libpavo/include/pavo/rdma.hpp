@@ -305,6 +305,9 @@ private:
 
 	Rdma(Window &window, Rcxts &&rcxts, const RdmaOptions &options);
 
+	/** Writes a message, to be sent at the end of progress(), or by Window::start(). */
+	Result<void> prepare_kind(uint8_t kind, WindowAddress to,
+				  std::span<const std::byte> payload) noexcept;
 	Result<void> send_kind(uint8_t kind, WindowAddress to,
 			       std::span<const std::byte> payload) noexcept;
 	Result<void> begin(Direction direction, Peer peer, const RdmaMove &move,
