@@ -4,6 +4,7 @@
  * end is a source and a target, a itself as well.
  */
 #include <cstring>
+#include <map>
 #include <optional>
 
 #include "rdma_world.h"
@@ -14,14 +15,35 @@ namespace {
 
 constexpr uint32_t contexts = 3;
 
+/* The FIFOs of a window that have no free frame. */
+struct FullFifos : FifoPort {
+	size_t max_message() const override { return 1000; }
+	std::error_code message(WindowAddress,
+				std::span<const std::byte>) override
+	{
+		return std::make_error_code(std::errc::no_buffer_space);
+	}
+	bool holds(uint64_t, uint64_t) override { return true; }
+	bool read(uint64_t, std::span<std::byte>) override { return true; }
+	bool write(uint64_t, std::span<const std::byte>) override
+	{
+		return true;
+	}
+	void arrive(WindowAddress, uint32_t, uint32_t) override {}
+	void take(const RdmaPiece &) override {}
+	RdmaFill feed(const RdmaReadRequest &) override { return {}; }
+};
+
 struct Trio {
 	explicit Trio(unsigned seed, uint32_t piece = 1000,
-		      unsigned attempts = 65535)
-		: world(seed), port(world, world.a),
-		  engine(port, {.timeout = std::chrono::microseconds(500),
-				.max_timeout = std::chrono::microseconds(8000),
-				.attempts = attempts,
-				.piece = piece})
+		      unsigned attempts = 65535, bool with_fifo = false)
+		: world(seed), port(world, world.a), fifo(fifos, {}, 1),
+		  engine(port,
+			 {.timeout = std::chrono::microseconds(500),
+			  .max_timeout = std::chrono::microseconds(8000),
+			  .attempts = attempts,
+			  .piece = piece},
+			 with_fifo ? &fifo : nullptr)
 	{
 		for (uint32_t n = 0; n < 3; n++) {
 			RdmaPeer peer{ends[n]->address(), {}};
@@ -124,6 +146,8 @@ struct Trio {
 	std::array<End *, 3> ends{&world.a, &world.b, &world.c};
 	std::array<RdmaOnce, 3> once;
 	Port port;
+	FullFifos fifos;
+	RdmaFifo fifo;
 	RdmaEngine engine;
 	std::vector<size_t> peers;
 	/* Adapters of the peers are recovered now and then. */
@@ -267,6 +291,48 @@ TEST(RdmaThird, ReportsBadMemoryOfEitherPeer)
 		EXPECT_TRUE(trio.move(2, 1, 1001).has_value());
 		EXPECT_FALSE(memcmp(&trio.world.b.memory[7000],
 				    &trio.world.c.memory[500], 1001));
+	}
+}
+
+/*
+ * An end has no contexts any more: operations that were begun there end, at whichever end it is, and
+ * so do those that wait for it; others go on.
+ */
+TEST(RdmaThird, EndsWhereAPeerHasNoContextsAnyMore)
+{
+	for (uint32_t lost : {1u, 2u}) {
+		Trio trio(4, 1000, 65535, true);
+		std::map<uint32_t, std::error_code> ended;
+		auto begin = [&](size_t source, size_t target, uint32_t tag) {
+			return trio.begin(
+				source, target, 9000,
+				[&ended, tag](const Result<void> &how) {
+					EXPECT_FALSE(ended.contains(tag));
+					ended[tag] = how.error_or({}).code();
+				},
+				tag);
+		};
+
+		/* 0 has all contexts of two ends, 1 waits for it, and 2 for one of both. */
+		ASSERT_FALSE(begin(2, 1, 0));
+		ASSERT_FALSE(begin(1, 2, 1));
+		ASSERT_FALSE(begin(0, 3 - lost, 2));
+		fill(trio.world.a.memory, 500, 9000, 9);
+		for (uint32_t i = 0; i < contexts; i++) {
+			EXPECT_FALSE(ended.contains(1)) << "one is left";
+			trio.engine.renew_remote(
+				trio.ends[lost]->address(),
+				trio.ends[lost]->rcxts().begin()->first + i,
+				~0u, 0, trio.world.now);
+		}
+		EXPECT_EQ(ended[0], std::errc::operation_canceled);
+		EXPECT_EQ(ended[1], std::errc::operation_canceled);
+		EXPECT_FALSE(ended.contains(2));
+		EXPECT_EQ(begin(1, 2, 3), std::errc::operation_not_supported);
+		ASSERT_TRUE(trio.run(200'000));
+		EXPECT_TRUE(ended.contains(2) && !ended[2]);
+		EXPECT_FALSE(memcmp(&trio.ends[3 - lost]->memory[7000],
+				    &trio.world.a.memory[500], 9000));
 	}
 }
 
