@@ -63,14 +63,16 @@ struct Trio {
 	/* Of @length bytes at 500 of the source to 7000 of the target. */
 	std::error_code begin(size_t source, size_t target, uint32_t length,
 			      Rdma::Done done, uint32_t tag = 0,
-			      bool notify = false)
+			      bool notify = false,
+			      std::optional<uint32_t> counter = {})
 	{
 		return engine.begin_third(peers[source], peers[target],
 					  {.local = {7000},
 					   .remote = {500},
 					   .length = length,
 					   .notify = notify,
-					   .tag = tag},
+					   .tag = tag,
+					   .counter = counter},
 					  std::move(done), world.now);
 	}
 
@@ -336,6 +338,72 @@ TEST(RdmaThird, EndsWhereAPeerHasNoContextsAnyMore)
 	}
 }
 
+/* A flag at the source, which the adapter writes when the target has all data. */
+TEST(RdmaThird, CountForConditions)
+{
+	constexpr uint32_t counter = 4, flag = 100, length = 3500;
+
+	for (unsigned seed = 1; seed <= 60; seed++) {
+		Trio trio(seed);
+		World &world = trio.world;
+		int ends = 0;
+		auto done = [&](const Result<void> &how) {
+			EXPECT_TRUE(how.has_value()) << how.error().message();
+			ends++;
+		};
+
+		world.loss = seed % 4 * 5;
+		world.repeats = world.reorder = seed % 3 * 15;
+		fill(world.c.memory, 500, length, seed);
+		world.a.memory[flag] = uint8_t(seed);
+		ASSERT_FALSE(
+			trio.begin(2, 1, length, done, 0, seed % 2, counter));
+		ASSERT_FALSE(
+			trio.engine.begin(Direction::write, trio.peers[2],
+					  {.local = {flag},
+					   .remote = {flag},
+					   .length = 1,
+					   .after = RdmaCondition{counter}},
+					  done, world.now));
+		while (world.c.memory[flag] != seed)
+			ASSERT_TRUE(trio.engine.pending() &&
+				    (trio.run(1) || true));
+		ASSERT_FALSE(memcmp(&world.b.memory[7000], &world.c.memory[500],
+				    length))
+			<< seed;
+		ASSERT_TRUE(trio.run());
+		EXPECT_EQ(ends, 2);
+	}
+}
+
+/* An operation that counts ends before it has begun, and so does one that waits for it at another peer. */
+TEST(RdmaThird, ACountedOneThatCannotBeginFailsItsCounter)
+{
+	constexpr uint32_t counter = 4;
+	Trio trio(5, 1000, 65535, true);
+	std::vector<std::error_code> ended;
+	auto done = [&](const Result<void> &how) {
+		ended.push_back(how.error_or({}).code());
+	};
+
+	/* The first one has all contexts of end 1. */
+	ASSERT_FALSE(trio.begin(2, 1, 9000, done));
+	ASSERT_FALSE(trio.begin(0, 1, 9000, done, 0, false, counter));
+	ASSERT_FALSE(trio.engine.begin(Direction::write, trio.peers[0],
+				       {.local = {100},
+					.remote = {200},
+					.length = 1,
+					.after = RdmaCondition{counter}},
+				       done, trio.world.now));
+	for (uint32_t i = 0; i < contexts; i++)
+		trio.engine.renew_remote(trio.world.b.address(), 210 + i, ~0u,
+					 0, trio.world.now);
+	ASSERT_TRUE(trio.run(200'000));
+	const std::error_code cancelled =
+		make_error_code(std::errc::operation_canceled);
+	EXPECT_EQ(ended, std::vector(3, cancelled));
+}
+
 TEST(RdmaThird, GivesUp)
 {
 	Trio trio(1, 1000, 6);
@@ -363,6 +431,8 @@ TEST(RdmaThird, RefusesWhatCannotBe)
 	EXPECT_TRUE(refused(one, one, {.length = 1})) << "one channel only";
 	EXPECT_TRUE(refused(b, c, {.length = 1, .target = RdmaEnd::fifo}));
 	EXPECT_TRUE(refused(b, c, {.length = 1, .source = RdmaEnd::fifo}));
+	EXPECT_TRUE(refused(b, c, {.length = 1, .counter = counter_count}));
+	EXPECT_TRUE(refused(b, c, {.length = 1, .after = RdmaCondition{1}}));
 	EXPECT_EQ(trio.engine.pending(), 0u);
 	EXPECT_FALSE(refused(b, b, {.length = 1}));
 	trio.engine.stop();
