@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <optional>
 
 #include "broadcast_engine.hpp"
@@ -133,8 +134,8 @@ public:
 		std::vector<uint32_t> locals;
 
 		for (uint32_t i = 0; i < contexts; i++) {
-			locals.push_back(first_local + i);
-			source.take(first_local + i);
+			locals.push_back(local + i);
+			source.take(local + i);
 		}
 		engine = std::make_unique<BroadcastEngine>(source, options,
 							   locals, 100);
@@ -191,8 +192,8 @@ public:
 	{
 		now += std::chrono::microseconds(10);
 		for (uint32_t i = 0; i < contexts; i++)
-			if (source.sending(first_local + i))
-				source.transmit(first_local + i);
+			if (source.sending(local + i))
+				source.transmit(local + i);
 		for (int n = 0; n < 4 && !network.empty(); n++) {
 			size_t at =
 				lost(reorder) ?
@@ -204,6 +205,26 @@ public:
 			act();
 		}
 		engine->look(now);
+		if (engine->lost_contexts())
+			renew();
+	}
+
+	/* The adapter of the source ends all of its contexts. The process takes others. */
+	void recover()
+	{
+		source.lose_all(PAVO_FRAME_BAD_RCXT);
+		local += contexts;
+		for (uint32_t i = 0; i < contexts; i++)
+			source.take(local + i);
+	}
+
+	void renew()
+	{
+		std::vector<uint32_t> locals(contexts);
+
+		std::iota(locals.begin(), locals.end(), local);
+		engine->renew(locals);
+		renewals++;
 	}
 
 	/* Until all operations are over. */
@@ -245,6 +266,8 @@ public:
 	std::deque<std::function<void()>> network;
 	std::vector<std::error_code> results;
 	Clock::time_point now{};
+	uint32_t local = first_local;
+	unsigned renewals = 0;
 };
 
 CastMember::CastMember(WindowAddress self, CastWorld &w)
@@ -376,6 +399,38 @@ TEST(BroadcastEngine, IsExactlyOnceOnABadNetwork)
 		}
 		if (testing::Test::HasFailure())
 			return;
+	}
+}
+
+/* The adapter of the source recovers at any moment: once, and nothing beside it. */
+TEST(BroadcastEngine, IsExactlyOnceOverRecoveries)
+{
+	for (unsigned seed = 1; seed <= 60; seed++) {
+		CastWorld world(seed, 1 + seed % 3);
+		std::vector<uint32_t> tags;
+
+		world.loss = seed % 2 * 5;
+		world.repeats = world.reorder = seed % 3 * 10;
+		for (uint32_t tag = 0; tag < 5; tag++) {
+			world.put(tag * 2500, 2400, tag);
+			tags.push_back(tag);
+		}
+		for (int n = 0; n < 4; n++) {
+			for (uint32_t i = world.random.below(12); i; i--)
+				world.step();
+			world.recover();
+		}
+		ASSERT_NO_FATAL_FAILURE(world.run()) << "seed " << seed;
+		EXPECT_GT(world.renewals, 0u);
+		for (auto &result : world.results)
+			EXPECT_FALSE(result) << "seed " << seed;
+		for (auto &member : world.members) {
+			std::ranges::sort(member->arrived);
+			EXPECT_EQ(member->arrived, tags) << "seed " << seed;
+			for (uint32_t tag : tags)
+				EXPECT_TRUE(
+					world.has(*member, tag * 2500, 2400));
+		}
 	}
 }
 

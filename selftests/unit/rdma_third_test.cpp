@@ -4,6 +4,7 @@
  * end is a source and a target, a itself as well.
  */
 #include <cstring>
+#include <map>
 #include <optional>
 
 #include "rdma_world.h"
@@ -14,14 +15,35 @@ namespace {
 
 constexpr uint32_t contexts = 3;
 
+/* The FIFOs of a window that have no free frame. */
+struct FullFifos : FifoPort {
+	size_t max_message() const override { return 1000; }
+	std::error_code message(WindowAddress,
+				std::span<const std::byte>) override
+	{
+		return std::make_error_code(std::errc::no_buffer_space);
+	}
+	bool holds(uint64_t, uint64_t) override { return true; }
+	bool read(uint64_t, std::span<std::byte>) override { return true; }
+	bool write(uint64_t, std::span<const std::byte>) override
+	{
+		return true;
+	}
+	void arrive(WindowAddress, uint32_t, uint32_t) override {}
+	void take(const RdmaPiece &) override {}
+	RdmaFill feed(const RdmaReadRequest &) override { return {}; }
+};
+
 struct Trio {
 	explicit Trio(unsigned seed, uint32_t piece = 1000,
-		      unsigned attempts = 65535)
-		: world(seed), port(world, world.a),
-		  engine(port, {.timeout = std::chrono::microseconds(500),
-				.max_timeout = std::chrono::microseconds(8000),
-				.attempts = attempts,
-				.piece = piece})
+		      unsigned attempts = 65535, bool with_fifo = false)
+		: world(seed), port(world, world.a), fifo(fifos, {}, 1),
+		  engine(port,
+			 {.timeout = std::chrono::microseconds(500),
+			  .max_timeout = std::chrono::microseconds(8000),
+			  .attempts = attempts,
+			  .piece = piece},
+			 with_fifo ? &fifo : nullptr)
 	{
 		for (uint32_t n = 0; n < 3; n++) {
 			RdmaPeer peer{ends[n]->address(), {}};
@@ -41,14 +63,16 @@ struct Trio {
 	/* Of @length bytes at 500 of the source to 7000 of the target. */
 	std::error_code begin(size_t source, size_t target, uint32_t length,
 			      Rdma::Done done, uint32_t tag = 0,
-			      bool notify = false)
+			      bool notify = false,
+			      std::optional<uint32_t> counter = {})
 	{
 		return engine.begin_third(peers[source], peers[target],
 					  {.local = {7000},
 					   .remote = {500},
 					   .length = length,
 					   .notify = notify,
-					   .tag = tag},
+					   .tag = tag,
+					   .counter = counter},
 					  std::move(done), world.now);
 	}
 
@@ -124,6 +148,8 @@ struct Trio {
 	std::array<End *, 3> ends{&world.a, &world.b, &world.c};
 	std::array<RdmaOnce, 3> once;
 	Port port;
+	FullFifos fifos;
+	RdmaFifo fifo;
 	RdmaEngine engine;
 	std::vector<size_t> peers;
 	/* Adapters of the peers are recovered now and then. */
@@ -270,6 +296,114 @@ TEST(RdmaThird, ReportsBadMemoryOfEitherPeer)
 	}
 }
 
+/*
+ * An end has no contexts any more: operations that were begun there end, at whichever end it is, and
+ * so do those that wait for it; others go on.
+ */
+TEST(RdmaThird, EndsWhereAPeerHasNoContextsAnyMore)
+{
+	for (uint32_t lost : {1u, 2u}) {
+		Trio trio(4, 1000, 65535, true);
+		std::map<uint32_t, std::error_code> ended;
+		auto begin = [&](size_t source, size_t target, uint32_t tag) {
+			return trio.begin(
+				source, target, 9000,
+				[&ended, tag](const Result<void> &how) {
+					EXPECT_FALSE(ended.contains(tag));
+					ended[tag] = how.error_or({}).code();
+				},
+				tag);
+		};
+
+		/* 0 has all contexts of two ends, 1 waits for it, and 2 for one of both. */
+		ASSERT_FALSE(begin(2, 1, 0));
+		ASSERT_FALSE(begin(1, 2, 1));
+		ASSERT_FALSE(begin(0, 3 - lost, 2));
+		fill(trio.world.a.memory, 500, 9000, 9);
+		for (uint32_t i = 0; i < contexts; i++) {
+			EXPECT_FALSE(ended.contains(1)) << "one is left";
+			trio.engine.renew_remote(
+				trio.ends[lost]->address(),
+				trio.ends[lost]->rcxts().begin()->first + i,
+				~0u, 0, trio.world.now);
+		}
+		EXPECT_EQ(ended[0], std::errc::operation_canceled);
+		EXPECT_EQ(ended[1], std::errc::operation_canceled);
+		EXPECT_FALSE(ended.contains(2));
+		EXPECT_EQ(begin(1, 2, 3), std::errc::operation_not_supported);
+		ASSERT_TRUE(trio.run(200'000));
+		EXPECT_TRUE(ended.contains(2) && !ended[2]);
+		EXPECT_FALSE(memcmp(&trio.ends[3 - lost]->memory[7000],
+				    &trio.world.a.memory[500], 9000));
+	}
+}
+
+/* A flag at the source, which the adapter writes when the target has all data. */
+TEST(RdmaThird, CountForConditions)
+{
+	constexpr uint32_t counter = 4, flag = 100, length = 3500;
+
+	for (unsigned seed = 1; seed <= 60; seed++) {
+		Trio trio(seed);
+		World &world = trio.world;
+		int ends = 0;
+		auto done = [&](const Result<void> &how) {
+			EXPECT_TRUE(how.has_value()) << how.error().message();
+			ends++;
+		};
+
+		world.loss = seed % 4 * 5;
+		world.repeats = world.reorder = seed % 3 * 15;
+		fill(world.c.memory, 500, length, seed);
+		world.a.memory[flag] = uint8_t(seed);
+		ASSERT_FALSE(
+			trio.begin(2, 1, length, done, 0, seed % 2, counter));
+		ASSERT_FALSE(
+			trio.engine.begin(Direction::write, trio.peers[2],
+					  {.local = {flag},
+					   .remote = {flag},
+					   .length = 1,
+					   .after = RdmaCondition{counter}},
+					  done, world.now));
+		while (world.c.memory[flag] != seed)
+			ASSERT_TRUE(trio.engine.pending() &&
+				    (trio.run(1) || true));
+		ASSERT_FALSE(memcmp(&world.b.memory[7000], &world.c.memory[500],
+				    length))
+			<< seed;
+		ASSERT_TRUE(trio.run());
+		EXPECT_EQ(ends, 2);
+	}
+}
+
+/* An operation that counts ends before it has begun, and so does one that waits for it at another peer. */
+TEST(RdmaThird, ACountedOneThatCannotBeginFailsItsCounter)
+{
+	constexpr uint32_t counter = 4;
+	Trio trio(5, 1000, 65535, true);
+	std::vector<std::error_code> ended;
+	auto done = [&](const Result<void> &how) {
+		ended.push_back(how.error_or({}).code());
+	};
+
+	/* The first one has all contexts of end 1. */
+	ASSERT_FALSE(trio.begin(2, 1, 9000, done));
+	ASSERT_FALSE(trio.begin(0, 1, 9000, done, 0, false, counter));
+	ASSERT_FALSE(trio.engine.begin(Direction::write, trio.peers[0],
+				       {.local = {100},
+					.remote = {200},
+					.length = 1,
+					.after = RdmaCondition{counter}},
+				       done, trio.world.now));
+	for (uint32_t i = 0; i < contexts; i++)
+		trio.engine.renew_remote(trio.world.b.address(), 210 + i, ~0u,
+					 0, trio.world.now);
+	ASSERT_TRUE(trio.run(200'000));
+	const std::error_code cancelled =
+		make_error_code(std::errc::operation_canceled);
+	EXPECT_EQ(ended, std::vector(3, cancelled));
+}
+
 TEST(RdmaThird, GivesUp)
 {
 	Trio trio(1, 1000, 6);
@@ -297,6 +431,8 @@ TEST(RdmaThird, RefusesWhatCannotBe)
 	EXPECT_TRUE(refused(one, one, {.length = 1})) << "one channel only";
 	EXPECT_TRUE(refused(b, c, {.length = 1, .target = RdmaEnd::fifo}));
 	EXPECT_TRUE(refused(b, c, {.length = 1, .source = RdmaEnd::fifo}));
+	EXPECT_TRUE(refused(b, c, {.length = 1, .counter = counter_count}));
+	EXPECT_TRUE(refused(b, c, {.length = 1, .after = RdmaCondition{1}}));
 	EXPECT_EQ(trio.engine.pending(), 0u);
 	EXPECT_FALSE(refused(b, b, {.length = 1}));
 	trio.engine.stop();

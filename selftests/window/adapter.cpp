@@ -68,6 +68,14 @@ Pair::Pair(bool ipv6, uint32_t recv_frames, uint32_t send_frames)
 	must(b.set_node(node_a, address_a.gid));
 }
 
+uint64_t used_up(const std::string &loop)
+{
+	const auto lines = common::lines_of("/sys/kernel/debug/pavo/budgets",
+					    loop + " used_up ");
+
+	return std::stoull(lines.at(0).substr(loop.size() + 9));
+}
+
 std::unique_ptr<pavo::Window> another(Pair &pair,
 				      const pavo::WindowOptions &options)
 {

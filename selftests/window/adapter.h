@@ -47,6 +47,9 @@ struct Moved : common::Moved {
 	}
 };
 
+/* How often loops of that kind ended with work left (kernel/budget.h). */
+uint64_t used_up(const std::string &loop);
+
 /* Whether the next frame was sent, and how. */
 inline bool one_sent(pavo::Window &window, pavo::FrameState &state)
 {

@@ -3,6 +3,11 @@
  * group_tests.cpp - sending to many: the flag of the window, groups that windows join, and
  * bindings, by which RDMA to a group finds memory of each member.
  */
+#include <chrono>
+#include <cstring>
+#include <span>
+
+#include "../common/ticks.h"
 #include "group_scene.h"
 
 namespace {
@@ -247,6 +252,91 @@ TEST(Groups, JoiningIsRefused)
 	must(window.disable());
 	EXPECT_EQ(window.join(group_gid, group_number),
 		  pavo::Unexpected(ESHUTDOWN));
+}
+
+/* Root has more. */
+TEST(Groups, AUserHasAShareOfMemberships)
+{
+	Parameter share("share_per_user", 0);
+	world::Process user([](world::Process &parent) {
+		world::become_user(1 << 22, 5004);
+		pavo::Device own = world::adapter();
+		pavo::Job job = pavo::Job::reserve(own, world::job_id + 4,
+						   world::job_key)
+					.value();
+		pavo::Window window = pavo::Window::open(job).value();
+		auto joins = [&](uint32_t n) {
+			return window.join(group_gid, group_number + n);
+		};
+		const auto no_more = pavo::Unexpected(EDQUOT);
+		bool good = joins(0).has_value() && joins(1) == no_more;
+
+		parent.meet();
+		parent.meet();
+		must(window.leave(group_number));
+		return good && joins(1).has_value() && joins(0) == no_more;
+	});
+
+	user.meet();
+	Grouped group;
+	must(group.source.join(group_gid, group_number));
+	must(group.source.join(group_gid, group_number + 1));
+	user.meet();
+	EXPECT_TRUE(user.good());
+}
+
+/* The rest is a work's, which overtakes nothing. Most members have no free frame soon. */
+TEST(Groups, CopiesInATickAreBounded)
+{
+	constexpr uint32_t messages = 100, copies_a_tick = 4096;
+	Grouped group;
+	std::vector<pavo::Window> crowd;
+	std::vector<uint32_t> come, sent;
+	const uint64_t before = used_up("groups");
+	auto source = pavo::Window::open(group.job_a,
+					 {.node = node_a,
+					  .send_frames = 128,
+					  .gid_index = group.address_a.index,
+					  .broadcast = true})
+			      .value();
+
+	must(source.set_node(group_node, group_gid));
+	while (crowd.size() < PAVO_GROUP_WINDOWS) {
+		const bool last = crowd.size() + 1 == PAVO_GROUP_WINDOWS;
+
+		crowd.push_back(
+			pavo::Window::open(
+				group.job_b,
+				{.node = node_b,
+				 .send_frames = PAVO_FIFO_LEAST,
+				 .recv_frames = last ? 128 : PAVO_FIFO_LEAST,
+				 .gid_index = group.address_b.index})
+				.value());
+		must(crowd.back().join(group_gid, group_number));
+	}
+	for (uint32_t n = 0; n < messages; n++) {
+		must(source.prepare({group_node, group_number},
+				    std::as_bytes(std::span(&n, 1))));
+		sent.push_back(n);
+	}
+	const auto began = std::chrono::steady_clock::now();
+	must(source.start());
+	EXPECT_TRUE(eventually([&] {
+		crowd.back().receive([&](const pavo::Message &message) {
+			uint32_t n = 0;
+
+			memcpy(&n, message.payload.data(), sizeof(n));
+			come.push_back(n);
+		});
+		return come.size() == messages;
+	}));
+	const auto ticks =
+		(std::chrono::steady_clock::now() - began) / common::tick();
+	EXPECT_EQ(come, sent);
+	if (used_up("groups") == before &&
+	    uint64_t(ticks) * copies_a_tick >= messages * crowd.size())
+		GTEST_SKIP() << "this CPU makes fewer copies in a tick";
+	EXPECT_GT(used_up("groups"), before);
 }
 
 TEST(Groups, BindingIsRefused)

@@ -19,8 +19,8 @@ using namespace windows;
 namespace {
 
 constexpr uint16_t node_of_interface = 7;
-/* Kinds of its messages. */
-constexpr uint8_t packet_kind = 7, offer_kind = 8;
+constexpr uint8_t packet_kind = PAVO_MESSAGE_NETIF,
+		  offer_kind = PAVO_MESSAGE_NETIF_OFFER;
 constexpr size_t ether = 14;
 
 std::string output_of(const std::string &command)

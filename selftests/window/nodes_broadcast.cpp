@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * nodes_broadcast.cpp - RDMA to a group of machines. The one that serves is the source. All others
- * but the last one are members: on that one no byte and no counter changes.
+ * but the last one are members: on that one no byte and no counter changes. In some rounds the
+ * adapter of the source or of a member recovers in the middle.
  */
 #include <pavo/broadcast.hpp>
 
 #include <algorithm>
 #include <cstdio>
+#include <functional>
 #include <optional>
 
 #include "nodes.h"
@@ -41,6 +43,17 @@ uint32_t cast_length(uint32_t round)
 uint64_t cast_offset(uint32_t round)
 {
 	return round % 3 * 13;
+}
+
+/* Whose adapter recovers in the middle of an operation. */
+enum class Recovers { none, source, member };
+
+Recovers recovers_in(uint32_t round)
+{
+	constexpr Recovers turns[] = {Recovers::none, Recovers::source,
+				      Recovers::none, Recovers::member};
+
+	return turns[round % 4];
 }
 
 /* Of the whole machine, which does nothing else by RDMA. */
@@ -92,6 +105,8 @@ struct CastSource : Visitors {
 				.tag = round},
 			       over),
 		     "put");
+		if (recovers_in(round) == Recovers::source)
+			recover(adapter);
 		until("a group to have it", [&] {
 			must(cast->progress(), "progress");
 			return over.over();
@@ -145,10 +160,17 @@ struct CastClient {
 		});
 	}
 
-	/* Answers until the source waits for this end. */
-	void serve()
+	/* Answers until the source waits for this end. @middle: what is done when packets have come. */
+	void serve(const std::function<void()> &middle = {})
 	{
+		const uint64_t before = came(adapter);
+		bool over = !middle;
+
 		until("the source", [&] {
+			if (!over && came(adapter) != before) {
+				over = true;
+				middle();
+			}
 			must(rdma.progress(), "progress");
 			return meeting.anything();
 		});
@@ -218,7 +240,11 @@ void join_broadcast(const Arguments &arguments)
 		client.join();
 	together(client.meeting);
 	for (uint32_t round = 0; round < cast_rounds; round++) {
-		client.serve();
+		if (client.meeting.node() == 1 &&
+		    recovers_in(round) == Recovers::member)
+			client.serve([&] { recover(client.adapter); });
+		else
+			client.serve();
 		must(client.meeting.exchange(round) == round, "round");
 		if (member)
 			client.must_have(round);

@@ -189,12 +189,16 @@ TEST(Workers, TheManagerGoesOn)
 		}));
 	};
 
+	const uint64_t before = used_up("windows");
 	Moved none(pair.device_a, "window_manager");
 	send(few);
 	EXPECT_EQ(none.by(), 0u) << "few rounds are the caller's";
+	EXPECT_EQ(used_up("windows"), before);
 	Moved some(pair.device_a, "window_manager");
 	send(many);
 	EXPECT_GE(some.by(), many / 100);
+	/* The caller's rounds, and the manager's; the last one has nothing left. */
+	EXPECT_GE(used_up("windows") - before, many / 100);
 	EXPECT_EQ(come, many);
 }
 

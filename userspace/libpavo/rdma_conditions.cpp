@@ -45,6 +45,14 @@ void RdmaEngine::use_counters(const RdmaMove &move, int users)
 		counters_[move.after->counter].users += uint32_t(users);
 }
 
+/* Note an operation that begins: its counter expects the pieces. */
+void RdmaEngine::begin_counting(const RdmaMove &move)
+{
+	use_counters(move, 1);
+	if (move.counter)
+		counters_[*move.counter].expected += pieces_of(move);
+}
+
 /* True for a piece that counts. */
 bool RdmaEngine::counts(const Channel &channel) const
 {

@@ -95,16 +95,15 @@ std::error_code RdmaEngine::begin(Direction direction, size_t peer,
 	if (peer >= peers_.size() || !possible(direction, move) ||
 	    !usable(direction, move))
 		return code(std::errc::invalid_argument);
-	if ((move.counter || move.after) && !peers_[peer].contexts)
+	operation->needs_contexts = move.counter || move.after;
+	if (operation->needs_contexts && !peers_[peer].contexts)
 		return code(std::errc::operation_not_supported);
 	if (move.after)
 		operation->awaited =
 			move.after->value ?
 				move.after->value :
 				counters_[move.after->counter].expected;
-	use_counters(move, 1);
-	if (move.counter)
-		counters_[*move.counter].expected += pieces_of(move);
+	begin_counting(move);
 	operation->direction = direction;
 	operation->move = move;
 	operation->done = std::move(done);

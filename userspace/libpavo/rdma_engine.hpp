@@ -173,6 +173,8 @@ private:
 		bool third = false;
 		size_t source = 0;
 		size_t target = 0;
+		/** Only adapters carry it out: it has three ends, or a counter. */
+		bool needs_contexts = false;
 		/** Its pieces go by the FIFOs. */
 		bool by_fifo = false;
 
@@ -279,7 +281,6 @@ private:
 	void forget(Way &way, const Shared &operation);
 	bool pump_third(const Shared &operation, Clock::time_point now);
 	void start_piece(size_t channel, Clock::time_point now);
-	static bool needs_contexts(const Operation &operation);
 	void fail_waiting(Peer &peer, Clock::time_point now);
 	void free_target(Channel &channel);
 	void raise_tid(Channel &channel);
@@ -306,6 +307,7 @@ private:
 	bool usable(Direction direction, const RdmaMove &move) const;
 	uint32_t pieces_of(const RdmaMove &move) const;
 	void use_counters(const RdmaMove &move, int users);
+	void begin_counting(const RdmaMove &move);
 	bool counts(const Channel &channel) const;
 	uint8_t counter_of(const Channel &channel) const;
 	void count(uint32_t counter, bool failed);

@@ -14,17 +14,18 @@ std::error_code RdmaEngine::begin_third(size_t source, size_t target,
 
 	if (source >= peers_.size() || target >= peers_.size() ||
 	    move.source != RdmaEnd::memory || move.target != RdmaEnd::memory ||
-	    move.counter || move.after)
+	    move.after || !usable(Direction::read, move))
 		return code(std::errc::invalid_argument);
 	if (!peers_[source].contexts || !peers_[target].contexts)
 		return code(std::errc::operation_not_supported);
 	if (source == target && peers_[source].contexts < 2)
 		return code(std::errc::invalid_argument);
+	begin_counting(move);
 	operation->direction = Direction::read;
 	operation->move = move;
 	operation->done = std::move(done);
 	operation->notified = !move.notify;
-	operation->third = true;
+	operation->third = operation->needs_contexts = true;
 	operation->source = source;
 	operation->target = target;
 	/*

@@ -12,13 +12,6 @@
 
 namespace pavo {
 
-/* True for operations that only adapters carry out: of three ends, and those with counters. */
-bool RdmaEngine::needs_contexts(const Operation &operation)
-{
-	return operation.third || operation.move.counter ||
-	       operation.move.after;
-}
-
 /*
  * Choose the way of an operation. A half operation is for the FIFO anyway, and its contexts find
  * duplicates.
@@ -28,7 +21,7 @@ bool RdmaEngine::goes_by_fifo(const Peer &peer,
 {
 	const RdmaMove &move = operation.move;
 
-	if (!fifo_ || needs_contexts(operation))
+	if (!fifo_ || operation.needs_contexts)
 		return false;
 	return !use_rdma_ || !peer.contexts ||
 	       (move.length < options_.rdma_from &&
@@ -85,7 +78,7 @@ bool RdmaEngine::redrive(Channel &channel, std::error_code error)
 	const bool to_rdma = channel.fifo && peer.contexts && use_rdma_ &&
 			     error == std::errc::bad_address;
 	const bool to_fifo = fifo_ && !channel.fifo && !channel.attempts &&
-			     !needs_contexts(*channel.operation) &&
+			     !channel.operation->needs_contexts &&
 			     error == std::errc::invalid_argument;
 
 	if (channel.redriven || !(to_rdma || to_fifo))
@@ -107,7 +100,7 @@ void RdmaEngine::move_to_fifo(Peer &peer)
 	std::deque<Shared> stay;
 
 	for (Shared &operation : peer.rdma.waiting) {
-		if (needs_contexts(*operation)) {
+		if (operation->needs_contexts) {
 			stay.push_back(std::move(operation));
 			continue;
 		}
@@ -163,7 +156,7 @@ void RdmaEngine::lose_channel(size_t number, uint64_t ended,
 		unframe(channel);
 		if (channel.direction == Direction::write && ended == first)
 			piece_over(number, {}, now);
-		else if (needs_contexts(*channel.operation))
+		else if (channel.operation->needs_contexts)
 			piece_over(number, code(std::errc::operation_canceled),
 				   now);
 		else
@@ -183,6 +176,9 @@ void RdmaEngine::fail_waiting(Peer &peer, Clock::time_point now)
 		operation->error = code(std::errc::operation_canceled);
 		operation->requested = operation->move.length;
 		operation->begun = operation->notified = true;
+		/* Its pieces that were not begun are counted no more. */
+		if (operation->move.counter)
+			count(*operation->move.counter, true);
 		drop_waiting(operation, size_t(&peer - peers_.data()));
 		pump_all(operation, size_t(&peer - peers_.data()), now);
 		if (!operation->under_way)

@@ -461,7 +461,8 @@ int pavo_rdma_get(struct pavo_rdma *rdma, int peer,
  * @target: peer that gets it, at @move.local_pvo; it is notified if @move.notify says so
  * @done:   as of pavo_rdma_get(); -EFAULT: a PVO of either peer names no memory
  *
- * Return: as pavo_rdma_put(); also -EINVAL: a FIFO, or @source is @target and has one context.
+ * Return: as pavo_rdma_put(); also -EINVAL: a FIFO, @move.after, or @source is @target and has one
+ * context.
  */
 int pavo_rdma_third_party(struct pavo_rdma *rdma, int source, int target,
 			  const struct pavo_move *move, pavo_done_call *done,

@@ -209,7 +209,7 @@ public:
 	 * @target.
 	 *
 	 * Fails, and ends with errors, as put() and get(); invalid_argument also: an end is a FIFO, or
-	 * move.counter or move.after is set.
+	 * move.after is set.
 	 * bad_address: the memory at either of the peers. After timed_out @source may still be
 	 * sending: the memory at @target is safe once another operation with that peer has ended,
 	 * or is unmapped.
