@@ -111,7 +111,11 @@ modules: links
 		'$(BUILD)/logs/module-$(KREL).log' $(MAKE) -C '$(KVIEW)' M='$(KOUT)' \
 		W=$(W) V=$(V) $(if $(filter 0,$(V)),quiet=quiet_) $(C)$(BTF) $(OPTIONS) -j$(JOBS) modules
 
-links: need-headers
+# A build folder that was moved or copied with the tree has links to the first place.
+anew:
+	@qemu-scripts/start-anew '$(BUILD)'
+
+links: need-headers anew
 	@mkdir -p '$(KOUT)'
 	@find '$(KOUT)' -xtype l -delete
 ifneq ($(wildcard $(CCACHE_LINKS)/gcc),)
@@ -133,7 +137,7 @@ need-headers:
 	fi
 	@echo 'Module for $(KREL): $(REASON).'
 
-userspace: $(BUILD)/build.ninja
+userspace: anew $(BUILD)/build.ninja
 	@$(STEP) 'user space' '$(BUILD)/logs/userspace.log' \
 		ninja -C '$(BUILD)' -j$(JOBS) $(PARTS)
 
@@ -268,7 +272,7 @@ bench-direct: bench-deps kernel modules
 	$(call build,tests-bench-direct)
 	selftests/bench/direct $(BENCH)
 
-.PHONY: help all modules links need-headers userspace install clean deps format \
+.PHONY: help all modules links need-headers anew userspace install clean deps format \
 	kernel build-deps test-deps demo-deps bench-deps lint-deps format-deps pyverbs-deps \
 	full-deps lint plan-modules test test-full test-parts need-group soak test-pyverbs demo \
 	bench profile bench-windows bench-keys bench-scale bench-direct
