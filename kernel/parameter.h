@@ -20,14 +20,12 @@ struct pavo_range {
 	unsigned int most;
 };
 
-extern const struct kernel_param_ops pavo_range_ops;
+#define pavo_range_param(name, variable, least, most, mode)  \
+	static const struct pavo_range pavo_range_##name = { \
+		(int *)&(variable), least, most              \
+	};                                                   \
+	module_param_cb(name, &pavo_range_ops, (void *)&pavo_range_##name, mode)
 
-#define pavo_range_param(name, variable, least, most, mode)                \
-	static const struct pavo_range pavo_range_##name = {               \
-		(int *)&(variable), least, most                            \
-	};                                                                 \
-	module_param_cb(name, &pavo_range_ops, (void *)&pavo_range_##name, \
-			mode);                                             \
-	__MODULE_PARM_TYPE(name, "number")
+extern const struct kernel_param_ops pavo_range_ops;
 
 #endif /* PAVO_PARAMETER_H */

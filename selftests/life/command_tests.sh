@@ -28,6 +28,21 @@ fails_with()
 	return 1
 }
 
+# The numbers of the table of docs/applications.md
+limits_are_documented()
+{
+	local info name value row
+	info=$(ibv_devinfo -v -d la)
+	for name in max_qp_wr max_sge max_cqe max_srq_wr max_qp max_qp_rd_atom; do
+		[[ $info =~ [[:space:]]$name:[[:space:]]+([0-9]+) ]]
+		value=${BASH_REMATCH[1]}
+		row=$(grep "^| \`$name\` | $value |" "$PAVO_TREE/docs/applications.md") || {
+			echo "$name is $value"
+			return 1
+		}
+	done
+}
+
 status_tells()
 {
 	local json sent value
@@ -38,6 +53,7 @@ status_tells()
 	value "$json" 0 netdev && [ "$value" = va ]
 	value "$json" 0 netdev_mtu && [ "$value" = 9000 ]
 	value "$json" 0 state && [ "$value" = ACTIVE ]
+	limits_are_documented
 	value "$json" 0 resources qp && [ "$value" = 1 ]
 	value "$json" 0 queue_pairs 0 type && [ "$value" = GSI ]
 	value "$json" 0 queue_pairs 0 details sq_completed && [ "$value" -ge 0 ]
@@ -53,7 +69,8 @@ status_tells()
 	value "$json" 0 gids && [[ $value == *'"address": "fd09::1"'* ]]
 	fails_with 2 "" "$pavo" status --no-such-option
 	fails_with 2 "" "$pavo"
-	fails_with 2 "frob" "$pavo" frob
+	fails_with 2 "frob (commands: check, status" "$pavo" frob
+	[ "$("$pavo" --version)" = "pavo $(</sys/module/pavo/version)" ]
 	"$pavo" status --help
 }
 
@@ -118,7 +135,7 @@ check_finds()
 	well
 }
 
-# What the rule is for, the command that is advised mends.
+# The command that is advised mends it.
 check_finds_filter()
 {
 	local remedy
@@ -303,7 +320,7 @@ refused_copy()
 	[ ! -e "$1" ] && [ ! -e "$1.part" ]
 }
 
-# What an ordinary mistake leads to is a sentence, at once, at the side that asks.
+# An ordinary mistake leads to a sentence, at once, at the side that asks.
 copy_explains()
 {
 	fails_with 1 "there is no RDMA adapter: rdma link add" "$copy" receive "$work/x"

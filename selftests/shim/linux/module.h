@@ -11,7 +11,6 @@
 #define module_param_cb(name, ops, range, mode)      \
 	static const void *const engine_param_##name \
 		__attribute__((unused)) = (range)
-#define __MODULE_PARM_TYPE(name, type) ENGINE_NOTHING(name)
 #define MODULE_PARM_DESC(name, text) ENGINE_NOTHING(name)
 
 #endif /* PAVO_SHIM_MODULE_H */

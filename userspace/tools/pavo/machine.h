@@ -9,7 +9,7 @@
 
 namespace pavo {
 
-/** What cannot be read, for want of rights or of a program, is left as it is without trouble. */
+/** A value that cannot be read, for want of rights or of a program, stays as without trouble. */
 Machine read_machine();
 
 } // namespace pavo

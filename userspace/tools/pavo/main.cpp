@@ -128,7 +128,7 @@ void add_interface_commands(CLI::App &app, InterfaceCommands &options)
 		[&] { pavo::show_interfaces(options.words, options.json); });
 }
 
-/* What CLI11 says of an unknown command names no command. */
+/* CLI11's message about an unknown command names no command. */
 void check_command(const CLI::App &app, int argc, char **argv)
 {
 	std::string all;

@@ -26,7 +26,7 @@ Marks read_marks();
 /** Throws Error. */
 void write_marks(const Marks &marks);
 
-/** Marks in the file's form, and back; what has another form is no mark. */
+/** Marks in the file's form, and back; a value of another form is no mark. */
 std::string text_of(const Marks &marks);
 Marks parse_marks(const std::string &text);
 
@@ -34,7 +34,7 @@ Marks parse_marks(const std::string &text);
 std::string now();
 
 /**
- * What was counted since @mark. A counter below its mark is one of a new adapter: then @mark is
+ * Counts since @mark. A counter below its mark is one of a new adapter: then @mark is
  * cleared, and all counts.
  */
 Counters count_since(const Counters &counters, Mark &mark);
