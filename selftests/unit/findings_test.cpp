@@ -308,6 +308,13 @@ TEST(Text, IsWrappedBetweenWords)
 		  "    aaaaaaaaaaaaaaaaaaaaaaaaaaaa");
 }
 
+TEST(Text, IsCutAtTheWidth)
+{
+	EXPECT_EQ(cut("abcdef", 4), "abcd");
+	EXPECT_EQ(cut("abc", 4), "abc");
+	EXPECT_EQ(cut("abcdef", 0), "abcdef");
+}
+
 TEST(Text, HasGidsAsAddresses)
 {
 	EXPECT_EQ(address_of("0000:0000:0000:0000:0000:ffff:0a09:0001"),

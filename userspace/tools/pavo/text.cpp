@@ -49,6 +49,11 @@ std::string wrap(const std::string &text, size_t indent, size_t width)
 	return done + rest;
 }
 
+std::string cut(const std::string &line, size_t width)
+{
+	return width ? line.substr(0, width) : line;
+}
+
 std::string address_of(const std::string &gid)
 {
 	constexpr size_t IPV4_AT = 12;

@@ -19,6 +19,9 @@ size_t terminal_width();
  */
 std::string wrap(const std::string &text, size_t indent, size_t width);
 
+/** The first @width columns of @line; 0: all of it */
+std::string cut(const std::string &line, size_t width);
+
 /** A GID of eight groups as an address: IPv4 with dots, IPv6 in its short form. */
 std::string address_of(const std::string &gid);
 
