@@ -77,6 +77,7 @@ TESTS_OF = $(if $(ONLY),$(patsubst %,tests-%,$(filter-out lint,$(GROUPS_ASKED)))
 help:
 	@echo 'make            build the module (build/kernel/VERSION/pavo.ko), provider, library, tools'
 	@echo 'make install    install both (as root; DESTDIR= is honoured)'
+	@echo 'make uninstall  remove what it installed, for all kernels'
 	@echo 'make demo       two virtual machines move real data (first time: a few minutes)'
 	@echo 'make test       all tests; ONLY=group for one, KERNEL=version for another kernel,'
 	@echo '                CHANGED=REVISION for the tests that a change since then can affect'
@@ -111,7 +112,11 @@ modules: links
 		'$(BUILD)/logs/module-$(KREL).log' $(MAKE) -C '$(KVIEW)' M='$(KOUT)' \
 		W=$(W) V=$(V) $(if $(filter 0,$(V)),quiet=quiet_) $(C)$(BTF) $(OPTIONS) -j$(JOBS) modules
 
-links: need-headers
+# A build folder that was moved or copied with the tree has links to the first place.
+anew:
+	@qemu-scripts/start-anew '$(BUILD)'
+
+links: need-headers anew
 	@mkdir -p '$(KOUT)'
 	@find '$(KOUT)' -xtype l -delete
 ifneq ($(wildcard $(CCACHE_LINKS)/gcc),)
@@ -133,7 +138,7 @@ need-headers:
 	fi
 	@echo 'Module for $(KREL): $(REASON).'
 
-userspace: $(BUILD)/build.ninja
+userspace: anew $(BUILD)/build.ninja
 	@$(STEP) 'user space' '$(BUILD)/logs/userspace.log' \
 		ninja -C '$(BUILD)' -j$(JOBS) $(PARTS)
 
@@ -146,9 +151,14 @@ $(BUILD)/build.ninja:
 install: build-deps modules userspace
 	@qemu-scripts/install-deps install
 	$(MAKE) -C '$(KDIR)' M='$(KOUT)' INSTALL_MOD_PATH='$(DESTDIR)' \
-		INSTALL_MOD_DIR=updates CONFIG_MODULE_SIG_ALL= $(OPTIONS) modules_install
+		INSTALL_MOD_DIR=updates INSTALL_MOD_STRIP=1 CONFIG_MODULE_SIG_ALL= $(OPTIONS) \
+		modules_install
 	$(if $(DESTDIR),,depmod '$(KREL)')
-	meson install -C $(BUILD) --no-rebuild
+	meson install -C $(BUILD) --no-rebuild --strip
+
+# Removes the files of make install, for all kernels.
+uninstall: anew $(BUILD)/build.ninja
+	@qemu-scripts/uninstall '$(BUILD)' '$(DESTDIR)'
 
 clean:
 	rm -rf $(BUILD)
@@ -270,7 +280,7 @@ bench-direct: bench-deps kernel modules
 	$(call build,tests-bench-direct)
 	selftests/bench/direct $(BENCH)
 
-.PHONY: help all modules links need-headers userspace install clean deps format \
+.PHONY: help all modules links need-headers anew userspace install uninstall clean deps format \
 	kernel build-deps test-deps demo-deps bench-deps lint-deps format-deps pyverbs-deps \
 	full-deps lint plan-modules test test-full test-parts need-group soak test-pyverbs demo \
 	bench profile bench-windows bench-keys bench-scale bench-direct

@@ -13,14 +13,15 @@
 #include <linux/slab.h>
 #include <linux/user_namespace.h>
 #include "accounting.h"
+#include "parameter.h"
 
 static unsigned int backlog_per_user = 16384;
-module_param(backlog_per_user, uint, 0644);
+pavo_range_param(backlog_per_user, backlog_per_user, 1, INT_MAX, 0644);
 MODULE_PARM_DESC(backlog_per_user,
 		 "packets on backlogs of all queue pairs of one user (16384)");
 
 static unsigned int share_per_user = 25;
-module_param(share_per_user, uint, 0644);
+pavo_range_param(share_per_user, share_per_user, 0, 100, 0644);
 MODULE_PARM_DESC(share_per_user,
 		 "percent of a pool for a user without CAP_SYS_RESOURCE (25)");
 
@@ -57,7 +58,7 @@ void pavo_shares_destroy(struct pavo_shares *shares)
 
 u32 pavo_share_of(u32 all, int own)
 {
-	u32 percent = min(READ_ONCE(share_per_user), 100u);
+	u32 percent = READ_ONCE(share_per_user);
 
 	if (own >= 0)
 		return own;
@@ -166,7 +167,7 @@ void pavo_user_put(struct pavo_user *user)
 
 int pavo_user_charge_packet(struct pavo_user *user)
 {
-	int most = min_t(unsigned int, READ_ONCE(backlog_per_user), INT_MAX);
+	int most = READ_ONCE(backlog_per_user);
 
 	if (!user || atomic_inc_return(&user->waiting) <= most)
 		return 0;

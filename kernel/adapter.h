@@ -169,7 +169,6 @@ static inline struct pavo_dev *pavo_dev_of(struct pavo_port *port)
 
 /* limits.c */
 
-int pavo_limits_check(void);
 int pavo_limit(enum pavo_object object);
 void pavo_objects_init(struct pavo_dev *dev);
 void pavo_objects_end(struct pavo_dev *dev);

@@ -6,8 +6,8 @@
  * memory. Called by verbs/, qp/ and memory/ when they make or destroy an object. ibv_devinfo shows
  * the limits.
  */
-#include <linux/moduleparam.h>
 #include "adapter.h"
+#include "parameter.h"
 
 /* Least limit: kernel consumers (QP 1, rdma_cm) need some objects. */
 #define PAVO_LEAST 8
@@ -24,61 +24,27 @@ static unsigned int limit[PAVO_OBJ_COUNT] = {
 	[PAVO_OBJ_ATTACH] = PAVO_MAX_TOTAL_MCAST_QP_ATTACH,
 };
 
-static const struct {
-	const char *name;
-	unsigned int most;
-} known[PAVO_OBJ_COUNT] = {
-	[PAVO_OBJ_QP] = { "max_qp", PAVO_MAX_QP },
-	[PAVO_OBJ_CQ] = { "max_cq", PAVO_MAX_CQ },
-	[PAVO_OBJ_PD] = { "max_pd", PAVO_MAX_PD },
-	[PAVO_OBJ_AH] = { "max_ah", PAVO_MAX_AH },
-	[PAVO_OBJ_MR] = { "max_mr", PAVO_MAX_MR },
-	[PAVO_OBJ_MW] = { "max_mw", PAVO_MAX_MW },
-	[PAVO_OBJ_SRQ] = { "max_srq", PAVO_MAX_SRQ },
-	[PAVO_OBJ_XRCD] = { "max_xrcd", PAVO_MAX_XRCD },
-	[PAVO_OBJ_ATTACH] = { "max_total_mcast_qp_attach",
-			      PAVO_MAX_TOTAL_MCAST_QP_ATTACH },
-};
-
-module_param_named(max_qp, limit[PAVO_OBJ_QP], uint, 0444);
+pavo_range_param(max_qp, limit[PAVO_OBJ_QP], PAVO_LEAST, PAVO_MAX_QP, 0444);
 MODULE_PARM_DESC(max_qp, "queue pairs of an adapter, QP 1 among them");
-module_param_named(max_cq, limit[PAVO_OBJ_CQ], uint, 0444);
+pavo_range_param(max_cq, limit[PAVO_OBJ_CQ], PAVO_LEAST, PAVO_MAX_CQ, 0444);
 MODULE_PARM_DESC(max_cq, "completion queues of an adapter");
-module_param_named(max_pd, limit[PAVO_OBJ_PD], uint, 0444);
+pavo_range_param(max_pd, limit[PAVO_OBJ_PD], PAVO_LEAST, PAVO_MAX_PD, 0444);
 MODULE_PARM_DESC(max_pd, "protection domains of an adapter");
-module_param_named(max_ah, limit[PAVO_OBJ_AH], uint, 0444);
+pavo_range_param(max_ah, limit[PAVO_OBJ_AH], PAVO_LEAST, PAVO_MAX_AH, 0444);
 MODULE_PARM_DESC(max_ah, "address handles of an adapter");
-module_param_named(max_mr, limit[PAVO_OBJ_MR], uint, 0444);
+pavo_range_param(max_mr, limit[PAVO_OBJ_MR], PAVO_LEAST, PAVO_MAX_MR, 0444);
 MODULE_PARM_DESC(max_mr, "memory regions of an adapter");
-module_param_named(max_mw, limit[PAVO_OBJ_MW], uint, 0444);
+pavo_range_param(max_mw, limit[PAVO_OBJ_MW], PAVO_LEAST, PAVO_MAX_MW, 0444);
 MODULE_PARM_DESC(max_mw, "memory windows of an adapter");
-module_param_named(max_srq, limit[PAVO_OBJ_SRQ], uint, 0444);
+pavo_range_param(max_srq, limit[PAVO_OBJ_SRQ], PAVO_LEAST, PAVO_MAX_SRQ, 0444);
 MODULE_PARM_DESC(max_srq, "shared receive queues of an adapter");
-module_param_named(max_xrcd, limit[PAVO_OBJ_XRCD], uint, 0444);
+pavo_range_param(max_xrcd, limit[PAVO_OBJ_XRCD], PAVO_LEAST, PAVO_MAX_XRCD,
+		 0444);
 MODULE_PARM_DESC(max_xrcd, "XRC domains of an adapter");
-module_param_named(max_total_mcast_qp_attach, limit[PAVO_OBJ_ATTACH], uint,
-		   0444);
+pavo_range_param(max_total_mcast_qp_attach, limit[PAVO_OBJ_ATTACH], PAVO_LEAST,
+		 PAVO_MAX_TOTAL_MCAST_QP_ATTACH, 0444);
 MODULE_PARM_DESC(max_total_mcast_qp_attach,
 		 "queue pairs in multicast groups of an adapter, all together");
-
-/**
- * pavo_limits_check - check the limits among the module's parameters.
- *
- * Return: 0; -EINVAL, and the log names the parameter and its range.
- */
-int pavo_limits_check(void)
-{
-	int i;
-
-	for (i = 0; i < PAVO_OBJ_COUNT; i++) {
-		if (limit[i] >= PAVO_LEAST && limit[i] <= known[i].most)
-			continue;
-		pr_err("%s=%u is not possible: give %u to %u\n", known[i].name,
-		       limit[i], PAVO_LEAST, known[i].most);
-		return -EINVAL;
-	}
-	return 0;
-}
 
 /** pavo_limit - return the limit of a kind of object. */
 int pavo_limit(enum pavo_object object)

@@ -28,6 +28,7 @@
 MODULE_DESCRIPTION("Software RDMA adapter (RoCEv2)");
 MODULE_AUTHOR("pavo developers");
 MODULE_LICENSE("Dual BSD/GPL");
+MODULE_VERSION(PAVO_VERSION);
 MODULE_ALIAS_RDMA_LINK("pavo");
 
 static DEFINE_MUTEX(adapters_lock);
@@ -464,9 +465,6 @@ static int __init pavo_init(void)
 {
 	int err;
 
-	err = pavo_limits_check();
-	if (err)
-		return err;
 	err = pavo_deferred_free_init();
 	if (err)
 		return err;

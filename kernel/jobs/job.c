@@ -22,9 +22,10 @@
 #include "memory/pin.h"
 #include "jobs/tce.h"
 #include "accounting.h"
+#include "parameter.h"
 
 static int jobs_per_user = -1;
-module_param(jobs_per_user, int, 0644);
+pavo_range_param(jobs_per_user, jobs_per_user, -1, PAVO_TCE_TABLES, 0644);
 MODULE_PARM_DESC(jobs_per_user,
 		 "job slots of one user; -1: as share_per_user says (-1)");
 

@@ -11,38 +11,42 @@
 #include <linux/bitmap.h>
 #include <linux/io.h>
 #include <linux/mm.h>
-#include <linux/moduleparam.h>
 #include <linux/random.h>
 #include <linux/rcupdate.h>
 #include <linux/vmalloc.h>
 #include "compat.h"
 #include "jobs/tce.h"
+#include "parameter.h"
 
 #define KEYS ((1u << PAVO_PVO_KEY_BITS) - 1) /* keys are 1 to KEYS */
 #define SMALL_SHIFT PAGE_SHIFT
 #define MEDIUM_SHIFT 16
 #define LARGE_SHIFT 24
+/* Entries of a table that a PVO can name */
+#define MOST_ENTRIES(shift) ((PAVO_PVO_OFFSET_MASK + 1) >> (shift))
 
 static unsigned int job_slots = 5;
-module_param(job_slots, uint, 0444);
+pavo_range_param(job_slots, job_slots, 1, PAVO_TCE_TABLES, 0444);
 MODULE_PARM_DESC(job_slots, "jobs that may have TCE tables at a time (5)");
 
 static unsigned int job_large_tables = 4;
-module_param(job_large_tables, uint, 0444);
+pavo_range_param(job_large_tables, job_large_tables, 0, PAVO_TCE_TABLES, 0444);
 MODULE_PARM_DESC(job_large_tables,
 		 "tables of 64 KiB or 16 MiB pages for each job (4)");
 
 static unsigned int job_small_tables = 2;
-module_param(job_small_tables, uint, 0444);
+pavo_range_param(job_small_tables, job_small_tables, 1, PAVO_TCE_TABLES, 0444);
 MODULE_PARM_DESC(job_small_tables, "tables of 4 KiB pages for each job (2)");
 
 static unsigned int tce_large_entries = 1 << 16;
-module_param(tce_large_entries, uint, 0444);
+pavo_range_param(tce_large_entries, tce_large_entries, 1,
+		 MOST_ENTRIES(LARGE_SHIFT), 0444);
 MODULE_PARM_DESC(tce_large_entries,
 		 "pages that a table of large pages can hold (65536)");
 
 static unsigned int tce_small_entries = 1 << 20;
-module_param(tce_small_entries, uint, 0444);
+pavo_range_param(tce_small_entries, tce_small_entries, 1,
+		 MOST_ENTRIES(SMALL_SHIFT), 0444);
 MODULE_PARM_DESC(tce_small_entries,
 		 "pages that a table of small pages can hold (1048576)");
 
@@ -86,18 +90,11 @@ static u32 count_table_entries(unsigned int index)
 
 int pavo_tce_init(void)
 {
-	const u64 bytes = PAVO_PVO_OFFSET_MASK + 1;
 	unsigned int i;
 
-	if (!job_small_tables || job_small_tables > PAVO_TCE_TABLES ||
-	    job_large_tables > PAVO_TCE_TABLES ||
-	    job_slots > PAVO_TCE_TABLES / pavo_tce_slot_tables()) {
-		pr_err("job_slots * (job_large_tables + job_small_tables) must not be more than 32, and a slot needs a small table\n");
-		return -EINVAL;
-	}
-	if (!tce_small_entries || tce_small_entries > bytes >> SMALL_SHIFT ||
-	    !tce_large_entries || tce_large_entries > bytes >> LARGE_SHIFT) {
-		pr_err("tce_small_entries must be 1 to 2^30, tce_large_entries 1 to 2^18\n");
+	if (job_slots > PAVO_TCE_TABLES / pavo_tce_slot_tables()) {
+		pr_err("job_slots * (job_large_tables + job_small_tables): give %u at most\n",
+		       PAVO_TCE_TABLES);
 		return -EINVAL;
 	}
 	for (i = 0; i < PAVO_TCE_TABLES; i++)

@@ -16,7 +16,6 @@
  * of its queue moves the packets to the queue of another CPU.
  */
 #include <linux/cpu.h>
-#include <linux/moduleparam.h>
 #include <linux/netdevice.h>
 #include <linux/percpu.h>
 #include <linux/sched/signal.h>
@@ -26,24 +25,14 @@
 #include <net/dst.h>
 #include "compat.h"
 #include "net_private.h"
+#include "parameter.h"
 
 /*
  * Most bytes (truesize) in a queue. The packets of all users with the same hash may have a quarter
  * of them.
  */
 static unsigned int loopback_bytes = SZ_32M;
-
-static int set_loopback_bytes(const char *text,
-			      const struct kernel_param *param)
-{
-	return param_set_uint_minmax(text, param, SZ_1M, SZ_256M);
-}
-
-static const struct kernel_param_ops loopback_bytes_ops = {
-	.set = set_loopback_bytes,
-	.get = param_get_uint,
-};
-module_param_cb(loopback_bytes, &loopback_bytes_ops, &loopback_bytes, 0644);
+pavo_range_param(loopback_bytes, loopback_bytes, SZ_1M, SZ_256M, 0644);
 MODULE_PARM_DESC(loopback_bytes,
 		 "memory of the loopback packets of each CPU, bytes (33554432)");
 

@@ -6,46 +6,25 @@
  * Called by sysfs and by main.c. The sharing itself is in drr.c and requester/drr_queue.c.
  */
 #include <linux/ctype.h>
-#include <linux/moduleparam.h>
 #include <linux/seq_file.h>
 #include <linux/sysfs.h>
 #include "adapter.h"
+#include "parameter.h"
 #include "net/port.h"
 #include "requester/requester.h"
 #include "verbs/verbs.h"
 
-static int set_quantum(const char *text, const struct kernel_param *param)
-{
-	return param_set_uint_minmax(text, param, PAVO_QUANTUM_LEAST,
-				     PAVO_QUANTUM_MOST);
-}
-
-static int set_credits(const char *text, const struct kernel_param *param)
-{
-	return param_set_uint_minmax(text, param, 0, PAVO_CREDITS_MOST);
-}
-
-static const struct kernel_param_ops quantum_ops = {
-	.set = set_quantum,
-	.get = param_get_uint,
-};
-
-static const struct kernel_param_ops credits_ops = {
-	.set = set_credits,
-	.get = param_get_uint,
-};
-
 static unsigned int quantum = PAVO_QUANTUM;
-module_param_cb(quantum, &quantum_ops, &quantum, 0644);
+pavo_range_param(quantum, quantum, PAVO_QUANTUM_LEAST, PAVO_QUANTUM_MOST, 0644);
 MODULE_PARM_DESC(quantum, "default DRR quantum of new adapters, packets (512)");
 
 static unsigned int send_credits;
-module_param_cb(send_credits, &credits_ops, &send_credits, 0644);
+pavo_range_param(send_credits, send_credits, 0, PAVO_CREDITS_MOST, 0644);
 MODULE_PARM_DESC(send_credits,
 		 "unacknowledged packets of a new adapter; 0: no limit (0)");
 
 static unsigned int read_credits;
-module_param_cb(read_credits, &credits_ops, &read_credits, 0644);
+pavo_range_param(read_credits, read_credits, 0, PAVO_CREDITS_MOST, 0644);
 MODULE_PARM_DESC(read_credits,
 		 "most unanswered reads of a new adapter; 0: no limit (0)");
 

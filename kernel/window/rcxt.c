@@ -6,19 +6,21 @@
 #include <linux/random.h>
 #include <linux/slab.h>
 #include "jobs/job.h"
+#include "parameter.h"
 #include "window/rdma.h"
 
+#define MOST_RCXTS BIT(PAVO_RCXT_INDEX_BITS)
+
 static unsigned int max_rcxts = 100000;
-module_param(max_rcxts, uint, 0444);
+pavo_range_param(max_rcxts, max_rcxts, 1, MOST_RCXTS, 0444);
 MODULE_PARM_DESC(max_rcxts,
 		 "RDMA contexts of an adapter's windows, up to 2^20 (100000)");
 
 static int rcxts_per_user = -1;
-module_param(rcxts_per_user, int, 0644);
+pavo_range_param(rcxts_per_user, rcxts_per_user, -1, MOST_RCXTS, 0644);
 MODULE_PARM_DESC(rcxts_per_user,
 		 "RDMA contexts of one user; -1: as share_per_user says (-1)");
 
-#define MOST_RCXTS BIT(PAVO_RCXT_INDEX_BITS)
 #define INDEX_MASK (MOST_RCXTS - 1)
 #define KEY_MASK (~0u >> PAVO_RCXT_INDEX_BITS)
 
@@ -41,7 +43,7 @@ void pavo_rcxts_destroy(struct pavo_rcxt_pool *pool)
 /* Allocate the pool, when a window first needs it. */
 static int fill_pool(struct pavo_rcxt_pool *pool)
 {
-	u32 count = clamp_t(u32, max_rcxts, 1, MOST_RCXTS), i;
+	u32 count = max_rcxts, i;
 	struct pavo_rcxt *all;
 
 	if (pool->all)

@@ -15,27 +15,31 @@
 #include <linux/nospec.h>
 #include "budget.h"
 #include "kcov.h"
+#include "parameter.h"
 #include "window/rdma.h"
 
+/* More workers than CPUs that a machine has have nothing to do. */
+#define MOST_WORKERS 8192
+/* A quantum is sent with bottom halves off. */
+#define MOST_QUANTUM 1024
+
 static unsigned int window_workers = 4;
-module_param(window_workers, uint, 0644);
+pavo_range_param(window_workers, window_workers, 1, MOST_WORKERS, 0644);
 MODULE_PARM_DESC(window_workers,
 		 "transmit workers of an adapter's windows at a time (4)");
 
 static unsigned int window_quantum = 16;
-module_param(window_quantum, uint, 0644);
+pavo_range_param(window_quantum, window_quantum, 1, MOST_QUANTUM, 0644);
 MODULE_PARM_DESC(window_quantum,
 		 "frames that are sent of one window before the next (16)");
 
-/* Bound for window_quantum: a quantum is sent with bottom halves off. */
-#define MOST_QUANTUM 1024
 /* Quanta that a worker sends before the work manager takes over, with bottom halves on or off. */
 #define MOST_QUANTA 64
 #define FEW_QUANTA 4
 
 u32 pavo_window_quantum(void)
 {
-	return clamp_t(u32, READ_ONCE(window_quantum), 1, MOST_QUANTUM);
+	return READ_ONCE(window_quantum);
 }
 
 struct sk_buff *pavo_window_packet(struct pavo_fifo_window *window,
@@ -236,8 +240,7 @@ static enum round_result send_window_round(struct pavo_windows *all)
 
 	local_bh_disable();
 	rcu_read_lock();
-	if (atomic_add_unless(&all->workers, 1,
-			      max(1u, READ_ONCE(window_workers)))) {
+	if (atomic_add_unless(&all->workers, 1, READ_ONCE(window_workers))) {
 		result = send_next_window(all);
 		atomic_dec(&all->workers);
 	}

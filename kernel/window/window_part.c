@@ -9,10 +9,11 @@
 #include <linux/slab.h>
 #include <linux/sysfs.h>
 #include "id_alloc.h"
+#include "parameter.h"
 #include "window/window_private.h"
 
 static unsigned int max_windows = 16384;
-module_param(max_windows, uint, 0444);
+pavo_range_param(max_windows, max_windows, 1, PAVO_WINDOW_GROUP - 1, 0444);
 MODULE_PARM_DESC(max_windows, "windows of an adapter, up to 2^23 - 1 (16384)");
 
 static int add_windows(struct pavo_dev *dev)
@@ -29,7 +30,7 @@ static int add_windows(struct pavo_dev *dev)
 	pavo_shares_init(&windows->shares);
 	pavo_rcxts_init(&windows->rcxts);
 	pavo_groups_init(&windows->groups);
-	windows->most = clamp_t(u32, max_windows, 1, PAVO_WINDOW_GROUP - 1) + 1;
+	windows->most = max_windows + 1;
 	xa_init_flags(&windows->table, XA_FLAGS_ALLOC1);
 	windows->active = bitmap_zalloc(windows->most, GFP_KERNEL);
 	windows->tasks = alloc_percpu(struct pavo_window_tasks);

@@ -5,6 +5,7 @@
 import argparse
 import os
 import pathlib
+import re
 import shutil
 import signal
 import sys
@@ -35,6 +36,52 @@ pavo-barrier, pavo-put, pavo-get and pavo-until are there for scripts.
 """
 
 
+def _positive(text):
+    """The type of an argument that is a number of 1 or more."""
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of 1 or more")
+    return int(text)
+
+
+def _seconds(text):
+    """The same of a time."""
+    if not re.fullmatch(r"\d+(\.\d*)?", text) or not float(text):
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of seconds above 0")
+    return float(text)
+
+
+def _memory(text):
+    """A size for QEMU and for User-Mode Linux; without a unit it is MiB."""
+    if not re.fullmatch(r"[1-9]\d*[KMGkmg]?", text):
+        raise argparse.ArgumentTypeError(f"'{text}' is not a size (2G, 700M)")
+    return text + "M" if text.isdigit() else text
+
+
+def _expression(text):
+    """A regular expression."""
+    try:
+        re.compile(text)
+    except re.error as problem:
+        raise argparse.ArgumentTypeError(
+            f"'{text}' is not a regular expression: {problem}") from problem
+    return text
+
+
+def _version():
+    """That of pavo, in whose tree or folder this is."""
+    found = re.search(r"^PAVO_VERSION := (\S+)$",
+                      (script_dir().parent / "Kbuild").read_text(), re.M)
+    return f"pavo-vm {found[1]}" if found else "pavo-vm"
+
+
+class _Version(argparse.Action):
+    """--version: read only when it is asked for."""
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        print(_version())
+        parser.exit()
+
+
 def _machine_options(parser):
     parser.add_argument("--kernel", metavar="V",
                         default=os.environ.get("PAVO_KERNEL"), help="installed version, "
@@ -44,9 +91,10 @@ def _machine_options(parser):
                         "built (with --modules)")
     parser.add_argument("--modules", metavar="DIR", help="its "
                         "lib/modules/RELEASE folder")
-    parser.add_argument("--smp", type=int, metavar="N",
+    parser.add_argument("--smp", type=_positive, metavar="N",
                         help="virtual CPUs (2; a native kernel has one)")
-    parser.add_argument("--mem", default="2G", help="memory (2G)")
+    parser.add_argument("--mem", type=_memory, default="2G", metavar="SIZE",
+                        help="memory (2G)")
     parser.add_argument("--append", default="", metavar="ARGS",
                         help="more kernel arguments")
     parser.add_argument("--accel", choices=("auto", "kvm", "tcg"),
@@ -54,7 +102,7 @@ def _machine_options(parser):
                         "the host and kernel")
     parser.add_argument("--icount", action="store_true", help="repeatable: "
                         "virtual time counts instructions (1 CPU, emulated)")
-    parser.add_argument("--timeout", type=float, default=300, metavar="S",
+    parser.add_argument("--timeout", type=_seconds, default=300, metavar="S",
                         help="time limit in seconds, boot included (300)")
     parser.add_argument("--env", action="append", default=[],
                         metavar="NAME[=VALUE]", help="environment variable for "
@@ -62,7 +110,7 @@ def _machine_options(parser):
     parser.add_argument("--logs", metavar="DIR", help="keep console, output "
                         "and files there (default: the cache, last "
                         f"{RUNS_KEPT} runs)")
-    parser.add_argument("--allow-console", action="append", default=[],
+    parser.add_argument("--allow-console", type=_expression, action="append", default=[],
                         metavar="REGEX", help="console lines that are not a "
                         "failure (may be repeated)")
     parser.add_argument("--no-kmemleak", action="store_true", help="skip the "
@@ -86,6 +134,7 @@ def _parser():
         prog="pavo-vm", description="Boot virtual machines from the host's own "
         "files, run something in them, bring back status, logs and files.",
         epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--version", action=_Version, nargs=0, help="the version")
     sub = parser.add_subparsers(dest="what", required=True)
     keep = {"epilog": EPILOG,
             "formatter_class": argparse.RawDescriptionHelpFormatter}
@@ -101,7 +150,7 @@ def _parser():
     cluster.add_argument("--nodes", type=int, default=2, metavar="N",
                          help="the same as the bare N (2)")
     _machine_options(cluster)
-    cluster.add_argument("--mtu", type=int, default=1500,
+    cluster.add_argument("--mtu", type=_positive, default=1500,
                          help="of the wire (1500)")
     cluster.add_argument("--on", nargs=2, action="append", default=[],
                          metavar=("NODE", "LINE"), help="a shell line for one "
@@ -116,7 +165,7 @@ def _parser():
     shell.add_argument("--nodes", type=int, default=1, metavar="N",
                        help="boot N machines on a wire (shell in the first; "
                        "reach the others with `pavo-vm attach`)")
-    shell.add_argument("--mtu", type=int, default=1500)
+    shell.add_argument("--mtu", type=_positive, default=1500)
 
     attach = sub.add_parser("attach", help="shell of another node of a running "
                             "`pavo-vm shell --nodes N`")

@@ -30,11 +30,11 @@ def _cpu(m):
 
 def _kernel_arguments(guest):
     m = guest.machine
-    words = [BASE_ARGUMENTS, f"pavo.node={guest.node}"]
+    words = [BASE_ARGUMENTS, f"pavovm.node={guest.node}"]
     if m.accel != "kvm":
         words.append(TCG_ARGUMENTS)
     if str(m.kernel.modules) != f"/lib/modules/{m.kernel.release}":
-        words.append(f"pavo.modules={m.kernel.modules}")
+        words.append(f"pavovm.modules={m.kernel.modules}")
     if m.append:
         words.append(m.append)
     return " ".join(words)

@@ -12,7 +12,7 @@ from .common import cache_dir
 BASE_ARGUMENTS = ("console=tty0", "con=null", "con0=null,fd:1", "loglevel=8",
                   "panic=-1", "oops=panic", "random.trust_cpu=on", "printk.time=1",
                   "rcupdate.rcu_cpu_stall_timeout=60", "watchdog_thresh=30",
-                  "rdinit=/init", "pavo.host=hostfs")
+                  "rdinit=/init", "pavovm.host=hostfs")
 REMEDY = "build it anew: qemu-scripts/build-kernel"
 
 
@@ -20,8 +20,8 @@ def command(guest):
     """The command line of this machine."""
     m = guest.machine
     words = [str(m.kernel.image), f"mem={m.mem}", f"initrd={m.initrd}",
-             *BASE_ARGUMENTS, f"pavo.node={guest.node}", f"pavo.share={guest.share}",
-             f"pavo.modules={m.kernel.modules}",
+             *BASE_ARGUMENTS, f"pavovm.node={guest.node}", f"pavovm.share={guest.share}",
+             f"pavovm.modules={m.kernel.modules}",
              f"uml_dir={guest.folder}/uml", f"umid=node{guest.node}"]
     if guest.wire:
         words.append(f"vec0:transport=fd,fd={guest.wire.socket.fileno()},"

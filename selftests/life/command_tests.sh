@@ -28,6 +28,21 @@ fails_with()
 	return 1
 }
 
+# The numbers of the table of docs/applications.md
+limits_are_documented()
+{
+	local info name value row
+	info=$(ibv_devinfo -v -d la)
+	for name in max_qp_wr max_sge max_cqe max_srq_wr max_qp max_qp_rd_atom; do
+		[[ $info =~ [[:space:]]$name:[[:space:]]+([0-9]+) ]]
+		value=${BASH_REMATCH[1]}
+		row=$(grep "^| \`$name\` | $value |" "$PAVO_TREE/docs/applications.md") || {
+			echo "$name is $value"
+			return 1
+		}
+	done
+}
+
 status_tells()
 {
 	local json sent value
@@ -38,6 +53,7 @@ status_tells()
 	value "$json" 0 netdev && [ "$value" = va ]
 	value "$json" 0 netdev_mtu && [ "$value" = 9000 ]
 	value "$json" 0 state && [ "$value" = ACTIVE ]
+	limits_are_documented
 	value "$json" 0 resources qp && [ "$value" = 1 ]
 	value "$json" 0 queue_pairs 0 type && [ "$value" = GSI ]
 	value "$json" 0 queue_pairs 0 details sq_completed && [ "$value" -ge 0 ]
@@ -49,8 +65,12 @@ status_tells()
 	value "$json" 1 name && [ "$value" = lb ]
 	[[ $("$pavo" status -q -c) == *"la: ACTIVE"*"tx_packets"*"GSI"* ]]
 	fails_with 1 "there is no device lc" "$pavo" status lc
+	[[ $("$pavo" status la) == *"GID "*" 10.9.0.1 "* ]]
+	value "$json" 0 gids && [[ $value == *'"address": "fd09::1"'* ]]
 	fails_with 2 "" "$pavo" status --no-such-option
 	fails_with 2 "" "$pavo"
+	fails_with 2 "frob (commands: check, status" "$pavo" frob
+	[ "$("$pavo" --version)" = "pavo $(</sys/module/pavo/version)" ]
 	"$pavo" status --help
 }
 
@@ -78,6 +98,116 @@ top_counts()
 	value "$json" 0 resources qp && [ "$value" -gt 1 ]
 	[[ $("$pavo" top -n 2 -i 0.1) == *ADAPTER*la*lb*ADAPTER*la*lb* ]]
 	stop_traffic
+}
+
+# found WHAT ADAPTER: check and status both say so, with a status of their own
+found()
+{
+	fails_with 3 "\"what\": \"$1\"" "$pavo" check --json "$2"
+	fails_with 3 "\"what\": \"$1\"" "$pavo" status --json "$2"
+}
+
+well()
+{
+	"$pavo" check "$@"
+	"$pavo" status "$@"
+}
+
+check_finds()
+{
+	local remedy
+	add_pair
+	well
+	ip link set va down
+	soon port_down la
+	found link_down la
+	found no_carrier lb
+	remedy=$("$pavo" check la | sed -n 's/^ *# //p')
+	[ "$remedy" = "ip link set va up" ]
+	$remedy
+	soon active la
+	ip addr flush dev va
+	soon no_gid la v4 10.9.0.1
+	[[ $("$pavo" check la || true) == *"ip addr add ADDRESS/24 dev va"* ]]
+	ip addr add 10.9.0.1/24 dev va
+	ip addr add fd09::1/64 dev va nodad
+	soon has_gid la v4 10.9.0.1
+	well
+}
+
+# The command that is advised mends it.
+check_finds_filter()
+{
+	local remedy
+	add_pair
+	nft 'table inet pavo_test {
+		chain in {
+			type filter hook input priority 0; policy drop;
+			iifname "lo" accept
+		}
+	}'
+	found filtered_in la
+	remedy=$("$pavo" check la | sed -n 's/^ *# //p' | head -n 1)
+	$remedy
+	well
+	nft delete table inet pavo_test
+	nft 'table inet pavo_test {
+		chain out {
+			type filter hook output priority 0;
+			oifname "vb" udp dport 4791 drop
+		}
+	}'
+	found filtered_out lb
+	well la
+	nft delete table inet pavo_test
+}
+
+# Without an adapter the port may be another driver's: no advice that would fail.
+check_finds_rxe()
+{
+	local json said
+	modprobe rdma_rxe
+	rdma link add rx type rxe netdev va
+	said=$("$pavo" status 2>&1 || true)
+	[[ $said == *"there is no adapter"*"rdma link delete rx"* ]]
+	[[ $said != *"type pavo"* ]]
+	fails_with 3 "port_taken_by_rxe" "$pavo" check --json
+	json=$("$pavo" check --json || true)
+	eval "$(python3 -c 'import json, sys
+print(json.loads(sys.argv[1])["machine"][0]["commands"])' "$json")"
+	refused loaded_rxe
+	fails_with 3 "rdma link add pavo0 type pavo netdev va" "$pavo" check
+	add_pair
+	well
+}
+
+loaded_rxe()
+{
+	[ -d /sys/module/rdma_rxe ]
+}
+
+check_finds_memlock()
+{
+	add_pair
+	(
+		ulimit -l 64
+		fails_with 3 "may register 64.0 KiB" setpriv --reuid=65534 \
+			--clear-groups "$pavo" check
+	)
+}
+
+# Old trouble is forgotten, new trouble is not.
+status_forgets()
+{
+	add_pair
+	smoke --only remote_access.wrong_rkey
+	fails_with 3 "resp_remote_access_errors" "$pavo" status lb
+	well_forgotten=$("$pavo" status --forget)
+	[[ $well_forgotten != *resp_remote_access_errors* ]]
+	well
+	smoke --only remote_access.wrong_rkey
+	fails_with 3 "(counters since " "$pavo" status lb
+	rm /run/pavo/counters.json
 }
 
 last_refusal=/sys/class/pavo/refusal
@@ -169,6 +299,54 @@ sys.exit(subprocess.call("rdma link add lc type pavo netdev dum1".split()))'
 	[ -z "$(<$last_refusal)" ]
 }
 
+copy=$programs/../../userspace/tools/pavo-copy/pavo-copy
+
+copy_listens()
+{
+	[[ $(rdma resource show cm_id) == *LISTEN*:7475* ]]
+}
+
+# refused_copy TEXT COMMAND...: both sides fail, and the sender says TEXT
+refused_copy()
+{
+	local text=$1 receiver
+	shift
+	"$copy" receive -q -b 10.9.0.2 "$1" >"$work/receiver" 2>&1 &
+	receiver=$!
+	soon copy_listens
+	[ $# = 1 ] || "${@:2}"
+	fails_with 1 "$text" "$copy" send -q "$work/sent" 10.9.0.2
+	refused wait $receiver
+	[ ! -e "$1" ] && [ ! -e "$1.part" ]
+}
+
+# An ordinary mistake leads to a sentence, at once, at the side that asks.
+copy_explains()
+{
+	fails_with 1 "there is no RDMA adapter: rdma link add" "$copy" receive "$work/x"
+	add_pair
+	head -c 3000000 /dev/urandom >"$work/sent"
+	fails_with 1 "/nosuchdir/: No such file or directory" \
+		timeout 20 "$copy" receive /nosuchdir/x
+	fails_with 1 "$work: is a folder" timeout 20 "$copy" receive "$work"
+	fails_with 2 "--port must be 1 to 65535" "$copy" send -p abc "$work/sent" 10.9.0.2
+	fails_with 1 "no.such.host.invalid: " "$copy" send "$work/sent" no.such.host.invalid
+	fails_with 1 "no program receives at that port" "$copy" send "$work/sent" 10.9.0.2
+	[[ $("$copy" --version) == "pavo-copy "[0-9]* ]]
+	mkdir -p "$work/small"
+	refused_copy "the other side refused: $work/small/x.part: No such file" \
+		"$work/small/x" rmdir "$work/small"
+	mkdir "$work/small"
+	mount -t tmpfs -o size=1M small "$work/small"
+	refused_copy "the other side failed: No space left on device" "$work/small/x"
+	umount "$work/small"
+	"$copy" receive -q -b 10.9.0.2 "$work/received" &
+	soon copy_listens
+	"$copy" send -q "$work/sent" 10.9.0.2
+	wait $!
+	cmp "$work/sent" "$work/received"
+}
+
 tracing=/sys/kernel/tracing
 
 # An administrator can watch the fate of a message, and why it waits.
@@ -201,10 +379,16 @@ command_tests()
 	[ "$type" = pavo ] || return 0
 	life "pavo status: tells what is there" status_tells
 	life "pavo status: names trouble" status_advises
+	life "pavo status: forgets trouble that an administrator has seen" status_forgets
+	life "pavo check: finds a link that is down, and addresses that miss" check_finds
+	life "pavo check: finds a filter on the port" check_finds_filter
+	life "pavo check: finds rdma_rxe on the port" check_finds_rxe
+	life "pavo check: finds a limit of locked memory" check_finds_memlock
 	life "pavo status: says why rdma link add was refused" refusals_told
 	life "pavo status: says so to programs" refusals_parsed
 	life "pavo status: says nothing of other namespaces" refusals_stay_at_home
 	life "pavo top: counts" top_counts
+	life "pavo-copy: says what went wrong at the other end" copy_explains
 	if [ -d $tracing/events ] || mount -t tracefs none $tracing; then
 		life "tracepoints: tell what happens to a message" traces_tell
 	else

@@ -354,12 +354,38 @@ any_order()
 	smoke
 }
 
+# A value that cannot be is refused with its range, not replaced by another one.
+ranges_told()
+{
+	local setting name
+	unload
+	for setting in window_workers=0 window_quantum=0 window_quantum=5000 max_windows=0 \
+		max_windows=99999999 max_rcxts=0 max_rcxts=4000000000 job_slots=0 \
+		job_small_tables=0 tce_small_entries=0 backlog_per_user=0 share_per_user=101 \
+		quantum=1 send_credits=-1 loopback_bytes=1 jobs_per_user=-2 rcxts_per_user=x; do
+		refused insmod "$PAVO_KO" $setting || return 1
+		name=${setting%=*}
+		[[ $(dmesg | tail -n 3) == *"parameter $name: give "*" to "* ]] || {
+			echo "$setting: $(dmesg | tail -n 3)"
+			return 1
+		}
+	done
+	load
+	name=/sys/module/pavo/parameters
+	refused eval "echo 0 >$name/window_workers"
+	[ "$(<$name/window_workers)" = 4 ]
+	echo 8 >$name/window_workers
+	[ "$(<$name/window_workers)" = 8 ]
+	echo 4 >$name/window_workers
+	[ "$(<$name/jobs_per_user)" = -1 ]
+}
+
 # The user that loads the module may lower what an adapter may have of each kind.
 lower_limits()
 {
 	unload
 	refused insmod "$PAVO_KO" max_mr=7
-	[[ $(dmesg | tail -n 5) == *"max_mr=7 is not possible: give 8 to"* ]]
+	[[ $(dmesg | tail -n 5) == *"parameter max_mr: give 8 to "* ]]
 	refused insmod "$PAVO_KO" max_qp=262145
 	refused insmod "$PAVO_KO" max_cq=-1
 	insmod "$PAVO_KO" max_qp=20 max_cq=25 max_pd=30 max_ah=35 max_mr=40 \
@@ -477,6 +503,7 @@ device_tests()
 	life "module: loaded and unloaded" load_and_unload
 	[ "$type" != pavo ] ||
 		life "module: loaded with lower limits" lower_limits
+		life "module: refuses parameters out of their ranges" ranges_told
 	life "link: added and deleted" add_and_delete
 	life "link: wrong additions are refused" refused_adds
 	[ "$type" != pavo ] || life "link: refused additions leave no socket" \

@@ -71,6 +71,45 @@ installed_is_found()
 	value "$json" 0 netdev && [ "$value" = va ]
 }
 
+# Without debug information, which is most of what was built.
+installed_is_stripped()
+{
+	local file
+	for file in "$(modinfo -n pavo)" /usr/bin/pavo /usr/lib/*/libpavo.so.0.*; do
+		[[ $(readelf -SW "$file") != *.debug_info* ]] || {
+			echo "$file has debug information"
+			return 1
+		}
+	done
+	[ "$(modinfo -F version pavo)" = "$(pavo --version | cut -d " " -f 2)" ]
+	[ "$(pavo-vm --version)" = "pavo-vm $(modinfo -F version pavo)" ]
+}
+
+# Programs find in it what is theirs alone.
+installed_exports()
+{
+	local symbols
+	symbols=$(nm -DC --defined-only /usr/lib/*/libpavo.so.0.*)
+	[[ $symbols == *" pavo_mr_cache_"*"@@PAVO_0"* ]]
+	[[ $symbols == *" pavo::Window::"* ]]
+	refused grep -E " [TWVBDRu] (std::|__gnu|operator)" <<<"$symbols"
+}
+
+# Of a copy, since modules are read-only here.
+uninstall_leaves_nothing()
+{
+	local all=$work/installed
+	cp -a "$PAVO_INSTALLED" "$all"
+	[ -e "$all/usr/bin/pavo-vm" ] && compgen -G "$all/lib/modules/*/updates/pavo.ko"
+	compgen -G "$all/usr/share/bash-completion/completions/pavo"
+	compgen -G "$all/usr/lib/*/wireshark/plugins/pavo.lua"
+	compgen -G "$all/usr/share/doc/pavo/examples/verbs_end.cpp"
+	"$PAVO_TREE/qemu-scripts/uninstall" "$PAVO_BUILD" "$all"
+	refused grep . < <(find "$all" ! -type d ! -name 'modules.*')
+	refused grep . < <(find "$all" -type d -name 'pavo*')
+	rm -r "$all"
+}
+
 installed_tests()
 {
 	[ "$type" = pavo ] || return 0
@@ -82,4 +121,7 @@ installed_tests()
 	life "installed: modprobe loads and unloads" installed_by_hand
 	life "installed: rdma link add loads the module" installed_loads_itself
 	life "installed: stock tools find the provider" installed_is_found
+	life "installed: without debug information, of one version" installed_is_stripped
+	life "installed: the library exports its own symbols only" installed_exports
+	life "make uninstall: leaves nothing" uninstall_leaves_nothing
 }

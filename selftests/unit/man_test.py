@@ -51,9 +51,9 @@ def own_pages_that_are_named_exist():
 
 def all_are_installed():
     """A page that man cannot render is none."""
-    text = "".join((TREE / "userspace" / folder / "meson.build").read_text()
-                   for folder in ("libpavo", "provider", "tools/pavo",
-                                  "tools/pavo-copy"))
+    text = "".join((TREE / folder / "meson.build").read_text()
+                   for folder in (".", "userspace/libpavo", "userspace/provider",
+                                  "userspace/tools/pavo", "userspace/tools/pavo-copy"))
     for page in PAGES:
         assert f"docs/man/{page.name}'" in text, page.name
 

@@ -219,8 +219,8 @@ PV_TEST_LOCAL("pair.far_psns",
 			env, {.type = type, .timeout = 8, .retry_count = 1});
 		const std::string finding =
 			str(tool(), " status ", device_name(env.b),
-			    " | grep -q 'trouble at queue pair ",
-			    link.b.qp.number, " '");
+			    " | grep -q 'queue pair ",
+			    link.b.qp.number, " of '");
 
 		must_post(link.b, RecvWr{});
 		must_send(env, link.a, make_wr(Op::send, {}, 0), "same host");

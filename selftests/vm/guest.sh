@@ -15,7 +15,7 @@ shift
 	echo "node $NODE of $NODES, user $(id -u), $(nproc) CPU"
 	read -r _ memory _ </proc/meminfo
 	((memory >= 700 << 10)) || echo "memory: below 700 MiB"
-	echo "kernel argument: $(tr ' ' '\n' </proc/cmdline | grep pavo.test)"
+	echo "kernel argument: $(tr ' ' '\n' </proc/cmdline | grep pavovm.test)"
 	echo "kernel: $(uname -r)"
 } >"$PAVO_OUT/facts"
 

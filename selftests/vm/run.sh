@@ -117,7 +117,7 @@ one_machine()
 {
 	# A status of its own, although the console had a complaint that is known
 	(cd "$logs" && boot one 7 run --env GREETING='two words' --smp 1 --mem 700M \
-		--append pavo.test=1 --allow-console 'planted and known' -- \
+		--append pavovm.test=1 --allow-console 'planted and known' -- \
 		bash "$here/guest.sh" "$logs/data" 'a b' '*')
 }
 
@@ -146,7 +146,7 @@ options_arrive()
 		greeting: two words
 		node 1 of 1, user 0, 1 CPU
 		memory: below 700 MiB
-		kernel argument: pavo.test=1
+		kernel argument: pavovm.test=1
 		kernel: $("$PAVO_VM" kernels --release "${PAVO_KERNEL:-default}")
 	END
 }
@@ -434,7 +434,7 @@ wrong_use()
 	not_started "unrecognized arguments: --no-such-option" \
 		kernels --no-such-option
 	not_started "argument --mem: expected one argument" run --mem
-	not_started "argument --smp: invalid int value: 'many'" run --smp many true
+	not_started "argument --smp: 'many' is not a number of 1 or more" run --smp many true
 	not_started "invalid choice: 'walk'" walk
 	not_started "nothing to run on node 1: no command given" run
 	not_started "nothing to run on node 2: no command given" \

@@ -325,6 +325,12 @@ struct pavo_srq_seg {
 #define PAVO_NETWORK_IPV4 2
 #define PAVO_NETWORK_IPV6 3
 
+/* C++ has no anonymous structs; compilers that know this header's language have them. */
+#if defined(__cplusplus) && defined(__GNUC__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpedantic"
+#endif
+
 /**
  * struct pavo_cqe - completion queue entry, 64 bytes.
  * @timestamp: ns of CLOCK_MONOTONIC at which the entry was written
@@ -376,6 +382,10 @@ struct pavo_cqe {
 	__u8 reserved[9];
 	__u8 flags;
 };
+
+#if defined(__cplusplus) && defined(__GNUC__)
+#pragma GCC diagnostic pop
+#endif
 
 /**
  * struct pavo_cq_header - start of the CQ region; the entries follow it.

@@ -13,13 +13,21 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <netdb.h>
 #include <poll.h>
+#include <unistd.h>
+
+#include "protocol.h"
+#include "transfer.h"
 
 namespace copy {
 namespace {
 
 constexpr int RESOLVE_MS = 5000;
 constexpr size_t PAGE = 4096;
+/* Of struct ib_cm_rej_event_param: "invalid service id" */
+constexpr int NO_LISTENER = 8;
+constexpr uint64_t LAST_MESSAGE = 1; /* wr_id; others have 0 */
 
 using Info = std::unique_ptr<rdma_addrinfo, decltype(&rdma_freeaddrinfo)>;
 
@@ -30,10 +38,30 @@ Info look_up(const Where &where, int flags)
 
 	hints.ai_flags = flags;
 	hints.ai_port_space = RDMA_PS_TCP;
-	if (rdma_getaddrinfo(where.host.empty() ? nullptr : where.host.c_str(),
-			     where.port.c_str(), &hints, &result))
-		fail_errno("address " + where.host + " port " + where.port);
+	int error = rdma_getaddrinfo(where.host.empty() ? nullptr :
+							  where.host.c_str(),
+				     where.port.c_str(), &hints, &result);
+
+	/* -1: errno has the reason; else it is one of getaddrinfo() */
+	if (error == -1)
+		fail_errno("address " + where.host);
+	if (error)
+		throw Error(where.host + ": " + gai_strerror(error));
 	return Info(result, rdma_freeaddrinfo);
+}
+
+[[noreturn]] void fail_without_manager()
+{
+	int error = errno;
+
+	if (access("/dev/infiniband/rdma_cm", F_OK))
+		throw Error("there is no RDMA connection manager: "
+			    "modprobe rdma_ucm");
+	if (error == ENODEV)
+		throw Error(
+			"there is no RDMA adapter: rdma link add pavo0 "
+			"type pavo netdev INTERFACE (pavo check says more)");
+	throw Error(std::string("RDMA connection manager: ") + strerror(error));
 }
 
 void set_nonblocking(int fd)
@@ -46,7 +74,7 @@ void set_nonblocking(int fd)
 
 void fail_errno(const std::string &what)
 {
-	throw Error(what + ": " + strerror(errno));
+	throw Error(what + ": " + strerror(errno), errno);
 }
 
 Connection::Connection(int timeout_ms)
@@ -54,7 +82,7 @@ Connection::Connection(int timeout_ms)
 	  buffer_(nullptr, [](std::byte *memory) { std::free(memory); })
 {
 	if (!channel_)
-		fail_errno("RDMA connection manager");
+		fail_without_manager();
 	set_nonblocking(channel_->fd);
 }
 
@@ -102,6 +130,8 @@ void Connection::expect(rdma_cm_event_type type, int timeout_ms)
 	rdma_cm_event_type got = event->event;
 	int status = event->status;
 
+	if (got == RDMA_CM_EVENT_REJECTED)
+		keep_peer_data(*event);
 	if (got == type && (type == RDMA_CM_EVENT_ESTABLISHED ||
 			    type == RDMA_CM_EVENT_CONNECT_REQUEST)) {
 		/* the passive side's "established" carries nothing new */
@@ -112,9 +142,30 @@ void Connection::expect(rdma_cm_event_type type, int timeout_ms)
 	}
 	rdma_ack_cm_event(event);
 	if (got != type)
-		throw Error(std::string("connecting failed: ") +
-			    rdma_event_str(got) + " (" +
-			    std::to_string(status) + "), not " + wanted);
+		fail_connecting(got, status);
+}
+
+/* In words what the event says; the other side's own words if it has sent some. */
+void Connection::fail_connecting(rdma_cm_event_type got, int status)
+{
+	std::string reason = read_reason(peer_data_);
+
+	if (got == RDMA_CM_EVENT_REJECTED && !reason.empty())
+		throw Error("the other side refused: " + reason);
+	if (got == RDMA_CM_EVENT_REJECTED && status == NO_LISTENER)
+		throw Error("no program receives at that port there");
+	if (got == RDMA_CM_EVENT_REJECTED)
+		throw Error("the other side refused (reason " +
+			    std::to_string(status) + ")");
+	if (got == RDMA_CM_EVENT_UNREACHABLE ||
+	    got == RDMA_CM_EVENT_ADDR_ERROR || got == RDMA_CM_EVENT_ROUTE_ERROR)
+		throw Error("the other side does not answer: is there an "
+			    "adapter at that address, and lets its filter UDP "
+			    "port 4791 in? (pavo check)");
+	if (got == RDMA_CM_EVENT_DISCONNECTED)
+		throw Error("the other side ended the connection");
+	throw Error(std::string("connecting failed: ") + rdma_event_str(got) +
+		    " (" + std::to_string(status) + ")");
 }
 
 void Connection::resolve(const Where &where)
@@ -204,6 +255,13 @@ void Connection::accept(std::span<const std::byte> answer)
 	expect(RDMA_CM_EVENT_ESTABLISHED, timeout_ms_);
 }
 
+void Connection::reject(std::span<const std::byte> reason)
+{
+	if (id_)
+		rdma_reject(id_.get(), reason.data(),
+			    static_cast<uint8_t>(reason.size()));
+}
+
 void Connection::disconnect()
 {
 	if (id_)
@@ -259,6 +317,22 @@ void Connection::post_message(uint32_t data)
 	post(wr);
 }
 
+void Connection::deliver_message(uint32_t data) noexcept
+{
+	ibv_send_wr wr = {};
+
+	wr.opcode = IBV_WR_SEND_WITH_IMM;
+	wr.imm_data = htonl(data);
+	wr.wr_id = LAST_MESSAGE;
+	try {
+		post(wr);
+		while (wait_completion().wr_id != LAST_MESSAGE)
+			;
+	} catch (const Error &) {
+		/* the other side learns from the end of the connection that there is a reason */
+	}
+}
+
 /* Sleeps until the completion channel speaks; a leaving peer is an error. */
 void Connection::wait_readable()
 {
@@ -276,10 +350,13 @@ void Connection::wait_readable()
 		return;
 	}
 	if (rdma_cm_event *event = next_event(0)) {
+		bool left = event->event == RDMA_CM_EVENT_DISCONNECTED;
 		std::string name = rdma_event_str(event->event);
 
 		rdma_ack_cm_event(event);
-		throw Error("the other side ended the transfer: " + name);
+		throw Error(left ? "the other side ended the transfer without "
+				   "a reason" :
+				   "the transfer ended: " + name);
 	}
 }
 
@@ -306,6 +383,23 @@ ibv_wc Connection::wait_completion()
 		throw Error(std::string("transfer failed: ") +
 			    ibv_wc_status_str(wc.status));
 	return wc;
+}
+
+void tell_failure(Connection &connection, const Error &error)
+{
+	connection.deliver_message(
+		DATA_FAILED |
+		(static_cast<uint32_t>(error.code()) & FAILED_ERRNO));
+	connection.disconnect();
+}
+
+void check_failure(uint32_t data)
+{
+	int code = static_cast<int>(data & FAILED_ERRNO);
+
+	if (is_failure(data))
+		throw Error(std::string("the other side failed") +
+			    (code ? std::string(": ") + strerror(code) : ""));
 }
 
 void Connection::wait_disconnect()

@@ -22,7 +22,15 @@ namespace copy {
 /* An error, with a message for the user. */
 class Error : public std::runtime_error {
 public:
-	using std::runtime_error::runtime_error;
+	explicit Error(const std::string &what, int code = 0)
+		: std::runtime_error(what), code_(code)
+	{
+	}
+	/* errno of the call that failed; 0: none did */
+	int code() const { return code_; }
+
+private:
+	int code_;
 };
 
 /* Throws "what: strerror(errno)". */
@@ -67,6 +75,8 @@ public:
 	/* The other way: wait for a caller, then accept() when set up. */
 	void listen(const Where &where, bool forever);
 	void accept(std::span<const std::byte> answer);
+	/* Refuses the caller, who gets these bytes. */
+	void reject(std::span<const std::byte> reason);
 
 	/* Queue pair for depth outstanding messages, and a buffer of size octets. */
 	void set_up(uint32_t depth, size_t size, int access);
@@ -82,6 +92,8 @@ public:
 	void post_write(size_t at, uint32_t length, uint64_t address,
 			uint32_t rkey, uint32_t data);
 	void post_message(uint32_t data);
+	/* Sends it, and waits until it has arrived or the connection is gone; throws nothing. */
+	void deliver_message(uint32_t data) noexcept;
 
 	/*
 	 * The next successful completion; throws if one failed, if the peer
@@ -95,6 +107,7 @@ private:
 	rdma_cm_event *next_event(int timeout_ms);
 	void expect(rdma_cm_event_type type, int timeout_ms);
 	void keep_peer_data(const rdma_cm_event &event);
+	[[noreturn]] void fail_connecting(rdma_cm_event_type got, int status);
 	void wait_readable();
 	void post(ibv_send_wr &wr);
 

@@ -44,6 +44,19 @@ File File::open(const std::string &path)
 	return File(fd, path, {});
 }
 
+void File::check_place(const std::string &path)
+{
+	size_t slash = path.rfind('/');
+	std::string folder =
+		slash == std::string::npos ? "." : path.substr(0, slash + 1);
+	struct stat st;
+
+	if (!stat(path.c_str(), &st) && S_ISDIR(st.st_mode))
+		throw Error(path + ": is a folder");
+	if (access(folder.c_str(), W_OK | X_OK))
+		fail_errno(folder);
+}
+
 File File::create(const std::string &path)
 {
 	std::string part = path + ".part";

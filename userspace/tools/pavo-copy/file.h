@@ -18,6 +18,8 @@ namespace copy {
 class File {
 public:
 	static File open(const std::string &path);
+	/* Throws Error if create() cannot make a file of that name. */
+	static void check_place(const std::string &path);
 	/* Writes to PATH.part; finish() renames it to PATH. */
 	static File create(const std::string &path);
 	~File();

@@ -37,6 +37,7 @@ usage: pavo-copy receive FILE [options]          wait for one file
   -g, --group ADDRESS to many: multicast address (239.192.74.75)
   -q, --quiet         no progress
   -h, --help          this text
+  -V, --version       the version
 
 HOST and ADDRESS belong to the network interface of an RDMA device, which is
 used. The file has its name only when all of it was received.
@@ -76,6 +77,7 @@ copy::Options parse(int argc, char **argv, std::string &what)
 		{"group", required_argument, nullptr, 'g'},
 		{"quiet", no_argument, nullptr, 'q'},
 		{"help", no_argument, nullptr, 'h'},
+		{"version", no_argument, nullptr, 'V'},
 		{},
 	};
 	copy::Options options;
@@ -83,11 +85,12 @@ copy::Options parse(int argc, char **argv, std::string &what)
 
 	options.where.port = "7475";
 	options.wait_forever = true;
-	while ((c = getopt_long(argc, argv, "p:b:c:s:t:m:f:a:g:qh", LONG,
+	while ((c = getopt_long(argc, argv, "p:b:c:s:t:m:f:a:g:qhV", LONG,
 				nullptr)) != -1) {
 		switch (c) {
 		case 'p':
-			options.where.port = optarg;
+			options.where.port = std::to_string(
+				number(optarg, UINT16_MAX, "--port"));
 			break;
 		case 'b':
 			options.where.host = optarg;
@@ -123,6 +126,9 @@ copy::Options parse(int argc, char **argv, std::string &what)
 			break;
 		case 'h':
 			fputs(USAGE, stdout);
+			exit(0);
+		case 'V':
+			puts("pavo-copy " PAVO_VERSION);
 			exit(0);
 		default:
 			exit(2);

@@ -6,6 +6,7 @@
  */
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include <arpa/inet.h>
 #include <endian.h>
@@ -54,6 +55,9 @@ void take_chunks(Connection &connection, File &file, uint64_t size,
 	for (uint64_t chunk = 0; done < size; chunk++) {
 		ibv_wc wc = wait_receive(connection);
 		uint32_t length = ntohl(wc.imm_data);
+
+		if (wc.opcode == IBV_WC_RECV)
+			check_failure(length);
 		size_t slot = chunk % options.slots;
 
 		if (wc.opcode != IBV_WC_RECV_RDMA_WITH_IMM || !length ||
@@ -77,10 +81,20 @@ void receive_file(const Options &options)
 	Connection connection(options.timeout_ms);
 	Answer answer = {};
 
+	File::check_place(options.file);
 	connection.listen(options.where, options.wait_forever);
-	uint64_t size = read_offer(connection.peer_data());
-	File file = File::create(options.file);
+	uint64_t size;
+	std::optional<File> file;
 
+	try {
+		size = read_offer(connection.peer_data());
+		file.emplace(File::create(options.file));
+	} catch (const Error &error) {
+		Refusal refusal = make_refusal(error.what());
+
+		connection.reject(std::as_bytes(std::span(&refusal, 1)));
+		throw;
+	}
 	connection.set_up(options.slots + 2,
 			  size_t(options.slots) * options.chunk,
 			  IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
@@ -94,7 +108,12 @@ void receive_file(const Options &options)
 	answer.slots = htonl(options.slots);
 	answer.slot_size = htonl(options.chunk);
 	connection.accept(std::as_bytes(std::span(&answer, 1)));
-	take_chunks(connection, file, size, options);
+	try {
+		take_chunks(connection, *file, size, options);
+	} catch (const Error &error) {
+		tell_failure(connection, error);
+		throw;
+	}
 	connection.post_message(DATA_DONE);
 	connection.wait_disconnect();
 }

@@ -94,6 +94,7 @@ private:
 			return;
 		}
 		connection_.post_recv();
+		check_failure(ntohl(wc.imm_data));
 		if (ntohl(wc.imm_data) == DATA_DONE)
 			done_ = true;
 		else
@@ -130,7 +131,14 @@ void send_file(const Options &options)
 	for (uint32_t i = 0; i < SLOTS_MAX + 1; i++)
 		connection.post_recv();
 	connection.connect(std::as_bytes(std::span(&offer, 1)));
-	Sender(connection, file, options).run();
+	Sender sender(connection, file, options);
+
+	try {
+		sender.run();
+	} catch (const Error &error) {
+		tell_failure(connection, error);
+		throw;
+	}
 	connection.disconnect();
 }
 

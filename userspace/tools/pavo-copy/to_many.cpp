@@ -270,6 +270,7 @@ void send_to_many(const Options &options)
 
 void receive_of_many(const Options &options)
 {
+	File::check_place(options.file);
 	Meeting all(options, false, {});
 	File file = File::create(options.file);
 	Progress progress("received", all.plan.size, options.quiet);

@@ -26,6 +26,11 @@ struct Options {
 	std::string group = "239.192.74.75";
 };
 
+/* Tells the other side that this one fails, by the connection that they have. */
+void tell_failure(Connection &connection, const Error &error);
+/* Throws Error if this message says that the other side failed. */
+void check_failure(uint32_t data);
+
 void send_file(const Options &options);
 void receive_file(const Options &options);
 void send_to_many(const Options &options);

@@ -16,6 +16,12 @@ struct StatusOptions {
 	bool json = false;
 	bool queue_pairs = false;
 	bool all_counters = false;
+	bool forget = false; /* the counts up to now */
+};
+
+struct CheckOptions {
+	std::vector<std::string> devices;
+	bool json = false;
 };
 
 struct TopOptions {
@@ -46,8 +52,11 @@ void set_interface_nodes(const std::string &name,
 			 const std::vector<std::string> &nodes);
 void show_interfaces(const std::vector<std::string> &adapters, bool json);
 
-/** Shows the adapters' state at this moment. */
-void status(const StatusOptions &options);
+/** Shows the adapters' state at this moment. Return: false: there is trouble. */
+bool status(const StatusOptions &options);
+
+/** Shows what is wrong with this machine and the adapters, and what to type. Return: likewise. */
+bool check(const CheckOptions &options);
 
 /** Shows the adapters' rates periodically. */
 void top(const TopOptions &options);

@@ -33,6 +33,8 @@ struct Device {
 	std::string phys_state;
 	std::string rate; /* "10 Gb/sec (4X SDR)" */
 	unsigned int netdev_mtu = 0; /* 0: no interface */
+	bool netdev_up = true; /* an administrator's choice */
+	bool carrier = true;
 	std::string node_guid;
 	std::vector<Gid> gids; /* RoCE v2 entries */
 };

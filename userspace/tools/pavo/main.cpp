@@ -13,8 +13,20 @@ namespace {
 
 constexpr int FAILED = 1;
 constexpr int WRONG_USE = 2;
+constexpr int TROUBLE = 3;
 
-void add_status(CLI::App &app, pavo::StatusOptions &options)
+void add_check(CLI::App &app, pavo::CheckOptions &options, bool &well)
+{
+	CLI::App *command = app.add_subcommand(
+		"check", "what is wrong with this machine, and what to type");
+
+	command->add_option("device", options.devices,
+			    "adapters to check (all)");
+	command->add_flag("--json", options.json, "as JSON");
+	command->callback([&] { well = pavo::check(options); });
+}
+
+void add_status(CLI::App &app, pavo::StatusOptions &options, bool &well)
 {
 	CLI::App *command = app.add_subcommand(
 		"status", "state of the adapters, and trouble with advice");
@@ -26,7 +38,10 @@ void add_status(CLI::App &app, pavo::StatusOptions &options)
 			  "list the queue pairs");
 	command->add_flag("-c,--counters", options.all_counters,
 			  "list all counters");
-	command->callback([&] { pavo::status(options); });
+	command->add_flag("--forget", options.forget,
+			  "from now on show trouble of counters only that "
+			  "comes after this call");
+	command->callback([&] { well = pavo::status(options); });
 }
 
 void add_top(CLI::App &app, pavo::TopOptions &options)
@@ -113,24 +128,46 @@ void add_interface_commands(CLI::App &app, InterfaceCommands &options)
 		[&] { pavo::show_interfaces(options.words, options.json); });
 }
 
+/* CLI11's message about an unknown command names no command. */
+void check_command(const CLI::App &app, int argc, char **argv)
+{
+	std::string all;
+
+	if (argc < 2 || argv[1][0] == '-')
+		return;
+	for (const CLI::App *command : app.get_subcommands({})) {
+		if (command->get_name() == argv[1])
+			return;
+		all += (all.empty() ? "" : ", ") + command->get_name();
+	}
+	throw CLI::ExtrasError(
+		"pavo", {std::string(argv[1]) + " (commands: " + all + ")"});
+}
+
 } // namespace
 
 int main(int argc, char **argv)
 {
 	CLI::App app("pavo - show pavo's RDMA adapters, and make network "
 		     "interfaces over windows");
+	pavo::CheckOptions check;
 	pavo::StatusOptions status;
 	pavo::TopOptions top;
 	InterfaceCommands interface;
+	bool well = true;
 
+	app.set_version_flag("--version", "pavo " PAVO_VERSION);
 	app.require_subcommand(1);
 	app.footer("Make and remove adapters with rdma(8): rdma link add "
 		   "pavo0 type pavo netdev eth0.\n"
-		   "Exit status: 0 done, 1 failed, 2 wrong use.");
-	add_status(app, status);
+		   "Exit status: 0 done, 1 failed, 2 wrong use, 3 check or "
+		   "status found trouble.");
+	add_check(app, check, well);
+	add_status(app, status, well);
 	add_top(app, top);
 	add_interface_commands(app, interface);
 	try {
+		check_command(app, argc, argv);
 		app.parse(argc, argv);
 	} catch (const CLI::ParseError &error) {
 		return app.exit(error) ? WRONG_USE : 0;
@@ -138,5 +175,5 @@ int main(int argc, char **argv)
 		fprintf(stderr, "pavo: %s\n", error.what());
 		return FAILED;
 	}
-	return 0;
+	return well ? 0 : TROUBLE;
 }

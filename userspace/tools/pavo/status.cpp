@@ -11,9 +11,12 @@
 #include "commands.h"
 #include "device.h"
 #include "direct.h"
+#include "machine.h"
+#include "mark.h"
 #include "netlink.h"
 #include "refusal.h"
-#include "trouble.h"
+#include "report.h"
+#include "text.h"
 #include "units.h"
 
 namespace pavo {
@@ -28,24 +31,20 @@ struct Report {
 	Resources resources;
 	std::vector<QueuePair> queue_pairs;
 	std::vector<DirectWindowInfo> direct_windows;
+	std::string
+		since; /* of the counters among the findings; empty: of always */
+	std::vector<Finding> findings;
 };
 
 Report collect(Netlink &netlink, const std::string &name)
 {
-	return {read_device(name), read_counters(name), netlink.resources(name),
-		netlink.queue_pairs(name), read_direct_windows(name)};
-}
-
-const char *severity_name(Severity severity)
-{
-	switch (severity) {
-	case Severity::trouble:
-		return "trouble";
-	case Severity::note:
-		return "note";
-	default:
-		return "none";
-	}
+	return {read_device(name),
+		read_counters(name),
+		netlink.resources(name),
+		netlink.queue_pairs(name),
+		read_direct_windows(name),
+		{},
+		{}};
 }
 
 json json_of(const QueuePair &qp)
@@ -83,43 +82,16 @@ uint64_t value_in(const std::map<std::string, uint64_t> &numbers,
 	return found == numbers.end() ? 0 : found->second;
 }
 
-/* Requests that came to a queue pair with PSNs which no loss explains. */
-uint64_t far_psns(const QueuePair &qp)
-{
-	return value_in(qp.details, "far_requests");
-}
-
-constexpr const char *far_advice =
-	"requests with PSNs far from the expected one: a host or a process "
-	"forges packets to this queue pair, or its peer lost its state "
-	"(docs/security.md)";
-
 json json_of(const Report &report)
 {
 	const Device &device = report.device;
-	json findings = json::array(), gids = json::array(),
-	     queue_pairs = json::array(), direct_windows = json::array();
+	json gids = json::array(), queue_pairs = json::array(),
+	     direct_windows = json::array();
 
-	for (const auto &[name, value] : report.counters) {
-		Meaning meaning = meaning_of(name);
-
-		if (value && meaning.severity != Severity::none)
-			findings.push_back(
-				{{"counter", name},
-				 {"value", value},
-				 {"severity", severity_name(meaning.severity)},
-				 {"advice", meaning.advice}});
-	}
-	for (const QueuePair &qp : report.queue_pairs)
-		if (far_psns(qp))
-			findings.push_back(
-				{{"qpn", qp.number},
-				 {"value", far_psns(qp)},
-				 {"severity", severity_name(Severity::trouble)},
-				 {"advice", far_advice}});
 	for (const Gid &gid : device.gids)
 		gids.push_back({{"index", gid.index},
 				{"gid", gid.gid},
+				{"address", address_of(gid.gid)},
 				{"type", gid.type},
 				{"netdev", gid.netdev}});
 	for (const QueuePair &qp : report.queue_pairs)
@@ -138,7 +110,8 @@ json json_of(const Report &report)
 		{"queue_pairs", queue_pairs},
 		{"direct_windows", direct_windows},
 		{"counters", report.counters},
-		{"findings", findings}};
+		{"since", report.since},
+		{"findings", json_of(report.findings)}};
 }
 
 json json_of(const Refusal &refusal)
@@ -157,34 +130,6 @@ uint64_t value_of(const Counters &counters, const std::string &name)
 	return found == counters.end() ? 0 : found->second;
 }
 
-void print_findings(const Counters &counters, Severity severity,
-		    const char *title)
-{
-	bool titled = false;
-
-	for (const auto &[name, value] : counters) {
-		Meaning meaning = meaning_of(name);
-
-		if (!value || meaning.severity != severity)
-			continue;
-		if (!titled)
-			fmt::print("  {}\n", title);
-		titled = true;
-		fmt::print("    {:<28} {:>12}  {}\n", name, value,
-			   meaning.advice);
-	}
-}
-
-void print_far_psns(const std::vector<QueuePair> &queue_pairs)
-{
-	for (const QueuePair &qp : queue_pairs)
-		if (far_psns(qp))
-			fmt::print(
-				"  trouble at queue pair {} of {} ({}): {} {}\n",
-				qp.number, qp.owner, qp.pid, far_psns(qp),
-				far_advice);
-}
-
 void print_queue_pairs(const std::vector<QueuePair> &queue_pairs)
 {
 	fmt::print(
@@ -198,8 +143,12 @@ void print_queue_pairs(const std::vector<QueuePair> &queue_pairs)
 
 		for (const auto &[name, value] : qp.details)
 			details += fmt::format(" {}={}", name, value);
-		fmt::print("    {:>8} {:<8} {:<6} {:>8} {:<20}{}\n", qp.number,
-			   qp.type, qp.state, qp.remote, owner, details);
+		fmt::print(
+			"{}\n",
+			wrap(fmt::format("    {:>8} {:<8} {:<6} {:>8} {:<20}{}",
+					 qp.number, qp.type, qp.state,
+					 qp.remote, owner, details),
+			     13, terminal_width()));
 	}
 }
 
@@ -239,24 +188,24 @@ void print(const Report &report, const StatusOptions &options)
 				       device.netdev_mtu),
 		   device.rate);
 	for (const Gid &gid : device.gids)
-		fmt::print("  GID {:<3} {}  {}\n", gid.index, gid.gid,
-			   gid.netdev);
-	fmt::print("  objects");
+		fmt::print("  GID {:<3} {}  {}\n", gid.index,
+			   address_of(gid.gid), gid.netdev);
+	std::string objects = "  objects";
+
 	for (const auto &[name, count] : report.resources)
-		fmt::print("  {} {}", name, count);
+		objects += fmt::format("  {} {}", name, count);
+	fmt::print("{}\n", wrap(objects, 4, terminal_width()));
 	if (counters.empty())
-		fmt::print("\n  no counters here: its device is in another "
+		fmt::print("  no counters here: its device is in another "
 			   "network namespace\n");
 	else
-		fmt::print("\n  sent {} packets, {}; received {} packets, {}\n",
+		fmt::print("  sent {} packets, {}; received {} packets, {}\n",
 			   value_of(counters, "tx_packets"),
 			   bytes(value_of(counters, "tx_bytes")),
 			   value_of(counters, "rx_packets"),
 			   bytes(value_of(counters, "rx_bytes")));
 	print_direct_windows(report.direct_windows);
-	print_findings(counters, Severity::trouble, "trouble");
-	print_far_psns(report.queue_pairs);
-	print_findings(counters, Severity::note, "worth knowing");
+	print_findings(report.findings, report.since, 2);
 	if (options.all_counters) {
 		fmt::print("  counters\n");
 		for (const auto &[name, value] : counters)
@@ -266,41 +215,154 @@ void print(const Report &report, const StatusOptions &options)
 		print_queue_pairs(report.queue_pairs);
 }
 
-} // namespace
-
-void status(const StatusOptions &options)
+/* No adapter: what the machine lacks, in place of a state. */
+[[noreturn]] void fail_without_adapter(const Machine &machine,
+				       const std::optional<Refusal> &refusal)
 {
-	std::optional<Refusal> refusal = read_refusal();
-	std::vector<std::string> names;
-	json all = json::array();
+	std::string text;
 
-	try {
-		names = choose_devices(options.devices);
-	} catch (const Error &error) {
-		if (refusal)
-			throw Error(error.what() + std::string("\n") +
-				    sentence_of(*refusal));
-		throw;
-	}
+	for (const Finding &finding : find_in(machine, {}))
+		if (finding.severity == Severity::trouble)
+			text += (text.empty() ? "" : "\n") +
+				sentence_of(finding);
+	if (machine.port_bound && machine.loaded)
+		text = "there is no adapter\n" + text;
+	if (refusal)
+		text += "\n" + sentence_of(*refusal);
+	throw Error(text);
+}
 
+/* Adds what is wrong with an adapter. One of another namespace has no counters here. */
+void judge(Report &report, const Machine &machine, Mark mark)
+{
+	auto add = [&](const std::vector<Finding> &more) {
+		report.findings.insert(report.findings.end(), more.begin(),
+				       more.end());
+	};
+
+	if (report.counters.empty())
+		return;
+	add(find_in(report.device, machine));
+	Counters counted = count_since(report.counters, mark);
+
+	report.since = mark.since;
+	add(find_in(counted));
+	add(find_in(report.queue_pairs));
+}
+
+std::vector<Report> read_all(const std::vector<std::string> &names,
+			     const Machine &machine)
+{
+	std::vector<Report> reports;
+
+	/* Where no adapter is, there may be no RDMA netlink either. */
+	if (names.empty())
+		return reports;
+	Marks marks = read_marks();
 	Netlink netlink;
 
 	for (const std::string &name : names) {
-		Report report = collect(netlink, name);
+		reports.push_back(collect(netlink, name));
+		judge(reports.back(), machine, marks[name]);
+	}
+	return reports;
+}
 
+void mark_all(const std::vector<std::string> &names)
+{
+	Marks marks = read_marks();
+
+	for (const std::string &name : names)
+		marks[name] = {now(), read_counters(name)};
+	write_marks(marks);
+}
+
+} // namespace
+
+bool status(const StatusOptions &options)
+{
+	std::optional<Refusal> refusal = read_refusal();
+	Machine machine = read_machine();
+
+	if (options.devices.empty() && device_names().empty())
+		fail_without_adapter(machine, refusal);
+	std::vector<std::string> names = choose_devices(options.devices);
+
+	if (options.forget)
+		mark_all(names);
+	std::vector<Finding> findings = find_in(machine, names);
+	bool trouble = has_trouble(findings);
+	json all = json::array();
+
+	for (const Report &report : read_all(names, machine)) {
 		if (options.json)
 			all.push_back(json_of(report));
 		else
 			print(report, options);
+		trouble = trouble || has_trouble(report.findings);
 	}
 	if (!options.devices.empty())
 		refusal.reset();
-	if (refusal && options.json)
-		all.push_back({{"last_refusal", json_of(*refusal)}});
-	else if (refusal)
-		fmt::print("{}\n", sentence_of(*refusal));
-	if (options.json)
+	if (options.json) {
+		if (refusal)
+			all.push_back({{"last_refusal", json_of(*refusal)}});
+		if (!findings.empty())
+			all.push_back({{"machine", json_of(findings)}});
 		fmt::print("{}\n", all.dump(2));
+		return !trouble;
+	}
+	if (refusal)
+		fmt::print("{}\n",
+			   wrap(sentence_of(*refusal), 4, terminal_width()));
+	if (!findings.empty())
+		fmt::print("this machine\n");
+	print_findings(findings, "", 2);
+	return !trouble;
+}
+
+bool check(const CheckOptions &options)
+{
+	std::vector<std::string> names =
+		options.devices.empty() ? device_names() :
+					  choose_devices(options.devices);
+	std::optional<Refusal> refusal = read_refusal();
+	Machine machine = read_machine();
+	std::vector<Finding> findings = find_in(machine, names);
+	std::vector<Report> reports = read_all(names, machine);
+	bool trouble = has_trouble(findings), notes = !findings.empty();
+	json adapters = json::object();
+
+	for (const Report &report : reports) {
+		trouble = trouble || has_trouble(report.findings);
+		notes = notes || !report.findings.empty();
+		adapters[report.device.name] = json_of(report.findings);
+	}
+	if (options.json) {
+		json all = {{"trouble", trouble},
+			    {"machine", json_of(findings)},
+			    {"adapters", adapters}};
+
+		if (refusal)
+			all["last_refusal"] = json_of(*refusal);
+		fmt::print("{}\n", all.dump(2));
+		return !trouble;
+	}
+	if (!findings.empty())
+		fmt::print("this machine\n");
+	print_findings(findings, "", 2);
+	for (const Report &report : reports) {
+		if (report.findings.empty())
+			continue;
+		fmt::print("{}\n", report.device.name);
+		print_findings(report.findings, report.since, 2);
+	}
+	if (refusal)
+		fmt::print("{}\n",
+			   wrap(sentence_of(*refusal), 4, terminal_width()));
+	if (!notes)
+		fmt::print("nothing is wrong with {}\n",
+			   fmt::join(names, ", "));
+	return !trouble;
 }
 
 } // namespace pavo

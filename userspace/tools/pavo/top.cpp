@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -19,6 +20,7 @@
 #include "commands.h"
 #include "device.h"
 #include "netlink.h"
+#include "text.h"
 #include "trouble.h"
 #include "units.h"
 
@@ -87,17 +89,25 @@ json json_of(const Rates &rates)
 		{"per_second", rates.per_second}};
 }
 
+/* A line that is wider than the terminal would move those below it. */
+template <typename... Args>
+void print_cut(fmt::format_string<Args...> format, Args &&...args)
+{
+	fmt::print("{}\n", cut(fmt::format(format, std::forward<Args>(args)...),
+			       terminal_width()));
+}
+
 void print_line(const Rates &rates)
 {
 	auto qps = rates.resources.find("qp");
 
-	fmt::print("{:<12} {:<10} {:<7} {:>5} {:>9} {:>9} {:>9} {:>9} {:>9} "
-		   "{:>9}\n",
-		   rates.device.name, rates.device.netdev, rates.device.state,
-		   qps == rates.resources.end() ? 0 : qps->second,
-		   rate(rates.of("tx_packets")), rate(rates.of("tx_bytes") * 8),
-		   rate(rates.of("rx_packets")), rate(rates.of("rx_bytes") * 8),
-		   rate(rates.of("tx_retransmits")), rate(rates.drops()));
+	print_cut("{:<12} {:<10} {:<7} {:>5} {:>9} {:>9} {:>9} {:>9} {:>9} "
+		  "{:>9}",
+		  rates.device.name, rates.device.netdev, rates.device.state,
+		  qps == rates.resources.end() ? 0 : qps->second,
+		  rate(rates.of("tx_packets")), rate(rates.of("tx_bytes") * 8),
+		  rate(rates.of("rx_packets")), rate(rates.of("rx_bytes") * 8),
+		  rate(rates.of("tx_retransmits")), rate(rates.drops()));
 }
 
 /* Counters that move and are not in the line above, the fastest first. */
@@ -113,8 +123,8 @@ void print_moving(const Rates &rates)
 	std::sort(moving.rbegin(), moving.rend());
 	moving.resize(std::min(moving.size(), MOVING_SHOWN));
 	for (const auto &[value, name] : moving)
-		fmt::print("    {:<28} {:>9}/s  {}\n", name, rate(value),
-			   meaning_of(name).advice);
+		print_cut("    {:<28} {:>9}/s  {}", name, rate(value),
+			  meaning_of(name).advice);
 }
 
 void print(const std::vector<Rates> &all, bool terminal)
@@ -124,10 +134,10 @@ void print(const std::vector<Rates> &all, bool terminal)
 	fmt::print("pavo top  {:%H:%M:%S}\n\n",
 		   fmt::localtime(std::chrono::system_clock::to_time_t(
 			   std::chrono::system_clock::now())));
-	fmt::print("{:<12} {:<10} {:<7} {:>5} {:>9} {:>9} {:>9} {:>9} {:>9} "
-		   "{:>9}\n",
-		   "ADAPTER", "INTERFACE", "STATE", "QPs", "tx pkt/s",
-		   "tx bit/s", "rx pkt/s", "rx bit/s", "retx/s", "drop/s");
+	print_cut("{:<12} {:<10} {:<7} {:>5} {:>9} {:>9} {:>9} {:>9} {:>9} "
+		  "{:>9}",
+		  "ADAPTER", "INTERFACE", "STATE", "QPs", "tx pkt/s",
+		  "tx bit/s", "rx pkt/s", "rx bit/s", "retx/s", "drop/s");
 	for (const Rates &rates : all) {
 		print_line(rates);
 		print_moving(rates);

@@ -72,8 +72,9 @@ constexpr std::array ENTRIES = {
 	      {note, "an application at the other end posts receives "
 		     "too late"}},
 	Entry{"tx_retransmits",
-	      {note, "packets were lost on the way: compare the drops "
-		     "of both ends and of the switches"}},
+	      {note, "packets were lost on the way, or a slow machine "
+		     "acknowledged them late: compare the drops of both ends "
+		     "and of the switches"}},
 	Entry{"tx_drop_no_memory",
 	      {trouble, "the kernel has no memory for packets: free some,"
 			" or lower the load"}},
@@ -105,8 +106,10 @@ constexpr std::array ENTRIES = {
 		     "the timeout of their queue pair: the interface is too"
 		     " slow for them (tc -s qdisc), or the timeout too short"}},
 	Entry{"req_transport_retries_exceeded",
-	      {trouble, "connections failed: the other end has ended"
-			" or is unreachable"}},
+	      {trouble, "connections failed: the other end has ended, its "
+			"packet filter drops UDP port 4791 (pavo check there), "
+			"or the way to it takes smaller packets (ping -M do -s "
+			"SIZE ADDRESS)"}},
 	Entry{"req_rnr_retries_exceeded",
 	      {trouble, "connections failed because the receiver had posted "
 			"no receive in time: raise rnr_retry of the sender, or "

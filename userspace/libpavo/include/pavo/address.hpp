@@ -3,9 +3,13 @@
 #ifndef PAVO_ADDRESS_HPP
 #define PAVO_ADDRESS_HPP
 
+#include <pavo/language.hpp>
+
 #include <array>
 #include <compare>
 #include <cstdint>
+
+#pragma GCC visibility push(default)
 
 namespace pavo {
 
@@ -32,5 +36,7 @@ struct WindowAddress {
 };
 
 } // namespace pavo
+
+#pragma GCC visibility pop
 
 #endif // PAVO_ADDRESS_HPP

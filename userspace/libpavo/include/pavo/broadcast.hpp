@@ -7,6 +7,8 @@
 #ifndef PAVO_BROADCAST_HPP
 #define PAVO_BROADCAST_HPP
 
+#include <pavo/language.hpp>
+
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -15,6 +17,8 @@
 
 #include <pavo/completion.hpp>
 #include <pavo/rdma.hpp>
+
+#pragma GCC visibility push(default)
 
 namespace pavo {
 
@@ -161,5 +165,7 @@ private:
 };
 
 } // namespace pavo
+
+#pragma GCC visibility pop
 
 #endif // PAVO_BROADCAST_HPP

@@ -6,10 +6,14 @@
 #ifndef PAVO_COMPLETION_HPP
 #define PAVO_COMPLETION_HPP
 
+#include <pavo/language.hpp>
+
 #include <functional>
 #include <memory>
 
 #include <pavo/result.hpp>
+
+#pragma GCC visibility push(default)
 
 namespace pavo {
 
@@ -54,5 +58,7 @@ private:
 };
 
 } // namespace pavo
+
+#pragma GCC visibility pop
 
 #endif // PAVO_COMPLETION_HPP

@@ -6,6 +6,8 @@
 #ifndef PAVO_CONNECT_HPP
 #define PAVO_CONNECT_HPP
 
+#include <pavo/language.hpp>
+
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -13,6 +15,8 @@
 #include <pavo/group.hpp>
 #include <pavo/rdma.hpp>
 #include <pavo/window.hpp>
+
+#pragma GCC visibility push(default)
 
 namespace pavo {
 
@@ -62,5 +66,7 @@ Result<std::vector<Rdma::Peer>> connect(Group &group, Rdma &rdma,
 Result<void> barrier(Group &group, Rdma &rdma);
 
 } // namespace pavo
+
+#pragma GCC visibility pop
 
 #endif // PAVO_CONNECT_HPP

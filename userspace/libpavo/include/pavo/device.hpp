@@ -9,12 +9,16 @@
 #ifndef PAVO_DEVICE_HPP
 #define PAVO_DEVICE_HPP
 
+#include <pavo/language.hpp>
+
 #include <chrono>
 #include <memory>
 #include <string>
 
 #include <pavo/address.hpp>
 #include <pavo/result.hpp>
+
+#pragma GCC visibility push(default)
 
 namespace pavo {
 
@@ -102,5 +106,7 @@ private:
 };
 
 } // namespace pavo
+
+#pragma GCC visibility pop
 
 #endif // PAVO_DEVICE_HPP

@@ -7,6 +7,8 @@
 #ifndef PAVO_DIRECT_HPP
 #define PAVO_DIRECT_HPP
 
+#include <pavo/language.hpp>
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -19,6 +21,8 @@
 #include <pavo/direct_ranges.hpp>
 #include <pavo/frame.hpp>
 #include <pavo/result.hpp>
+
+#pragma GCC visibility push(default)
 
 namespace pavo {
 
@@ -229,5 +233,7 @@ private:
 };
 
 } // namespace pavo
+
+#pragma GCC visibility pop
 
 #endif // PAVO_DIRECT_HPP

@@ -6,10 +6,14 @@
 #ifndef PAVO_DIRECT_POST_HPP
 #define PAVO_DIRECT_POST_HPP
 
+#include <pavo/language.hpp>
+
 #include <cerrno>
 
 #include <pavo/direct.hpp>
 #include <pavo/pavo_dv_direct.h>
+
+#pragma GCC visibility push(default)
 
 namespace pavo {
 
@@ -45,5 +49,7 @@ inline Result<Armed> post_direct(const DirectWindow &window, uint32_t range,
 }
 
 } // namespace pavo
+
+#pragma GCC visibility pop
 
 #endif // PAVO_DIRECT_POST_HPP

@@ -6,11 +6,15 @@
 #ifndef PAVO_DIRECT_RANGES_HPP
 #define PAVO_DIRECT_RANGES_HPP
 
+#include <pavo/language.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <optional>
 #include <vector>
+
+#pragma GCC visibility push(default)
 
 namespace pavo {
 
@@ -109,5 +113,7 @@ private:
 };
 
 } // namespace pavo
+
+#pragma GCC visibility pop
 
 #endif // PAVO_DIRECT_RANGES_HPP

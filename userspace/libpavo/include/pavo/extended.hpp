@@ -7,6 +7,8 @@
 #ifndef PAVO_EXTENDED_HPP
 #define PAVO_EXTENDED_HPP
 
+#include <pavo/language.hpp>
+
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
@@ -16,6 +18,8 @@
 
 #include <pavo/pavo_dv.h>
 #include <pavo/result.hpp>
+
+#pragma GCC visibility push(default)
 
 namespace pavo {
 
@@ -210,5 +214,7 @@ inline std::optional<uint64_t> read_immediate(ibv_cq_ex *cq)
 }
 
 } // namespace pavo
+
+#pragma GCC visibility pop
 
 #endif // PAVO_EXTENDED_HPP

@@ -6,10 +6,14 @@
 #ifndef PAVO_FRAME_HPP
 #define PAVO_FRAME_HPP
 
+#include <pavo/language.hpp>
+
 #include <cstdint>
 
 #include <pavo/address.hpp>
 #include <pavo/job.hpp>
+
+#pragma GCC visibility push(default)
 
 namespace pavo {
 
@@ -206,5 +210,7 @@ struct CounterFrame {
 };
 
 } // namespace pavo
+
+#pragma GCC visibility pop
 
 #endif // PAVO_FRAME_HPP

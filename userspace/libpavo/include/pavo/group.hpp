@@ -6,6 +6,8 @@
 #ifndef PAVO_GROUP_HPP
 #define PAVO_GROUP_HPP
 
+#include <pavo/language.hpp>
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -19,6 +21,8 @@
 #include <vector>
 
 #include <pavo/result.hpp>
+
+#pragma GCC visibility push(default)
 
 namespace pavo {
 
@@ -137,5 +141,7 @@ private:
 };
 
 } // namespace pavo
+
+#pragma GCC visibility pop
 
 #endif // PAVO_GROUP_HPP

@@ -6,6 +6,8 @@
 #ifndef PAVO_HANDLER_HPP
 #define PAVO_HANDLER_HPP
 
+#include <pavo/language.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -13,6 +15,8 @@
 #include <utility>
 
 #include <pavo/window.hpp>
+
+#pragma GCC visibility push(default)
 
 namespace pavo {
 
@@ -117,5 +121,7 @@ private:
 };
 
 } // namespace pavo
+
+#pragma GCC visibility pop
 
 #endif // PAVO_HANDLER_HPP

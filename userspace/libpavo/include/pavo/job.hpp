@@ -5,12 +5,16 @@
 #ifndef PAVO_JOB_HPP
 #define PAVO_JOB_HPP
 
+#include <pavo/language.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 
 #include <pavo/device.hpp>
+
+#pragma GCC visibility push(default)
 
 namespace pavo {
 
@@ -142,5 +146,7 @@ private:
 };
 
 } // namespace pavo
+
+#pragma GCC visibility pop
 
 #endif // PAVO_JOB_HPP

@@ -5,6 +5,8 @@
 #ifndef PAVO_REGION_CACHE_HPP
 #define PAVO_REGION_CACHE_HPP
 
+#include <pavo/language.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -12,6 +14,8 @@
 
 #include <pavo/cache.h>
 #include <pavo/job.hpp>
+
+#pragma GCC visibility push(default)
 
 namespace pavo {
 
@@ -66,5 +70,7 @@ private:
 };
 
 } // namespace pavo
+
+#pragma GCC visibility pop
 
 #endif // PAVO_REGION_CACHE_HPP

@@ -10,6 +10,8 @@
 
 #include <pavo/cache.h>
 
+#pragma GCC visibility push(default)
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -76,5 +78,7 @@ void pavo_mr_cache_query(struct pavo_mr_cache *cache,
 #ifdef __cplusplus
 }
 #endif
+
+#pragma GCC visibility pop
 
 #endif /* PAVO_MR_CACHE_H */

@@ -20,6 +20,8 @@
 
 #include <rdma/pavo-abi.h>
 
+#pragma GCC visibility push(default)
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -636,5 +638,7 @@ int pavo_striped_path_of(const struct pavo_striped *striped, int number,
 #ifdef __cplusplus
 }
 #endif
+
+#pragma GCC visibility pop
 
 #endif /* PAVO_PAVO_H */

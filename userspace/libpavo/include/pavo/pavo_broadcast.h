@@ -17,6 +17,8 @@
 
 #include <pavo/pavo.h>
 
+#pragma GCC visibility push(default)
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -153,5 +155,7 @@ void pavo_broadcast_target_close(struct pavo_broadcast_target *target);
 #ifdef __cplusplus
 }
 #endif
+
+#pragma GCC visibility pop
 
 #endif /* PAVO_PAVO_BROADCAST_H */

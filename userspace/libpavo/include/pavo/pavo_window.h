@@ -16,6 +16,8 @@
 
 #include <pavo/pavo.h>
 
+#pragma GCC visibility push(default)
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -218,5 +220,7 @@ int pavo_window_prepare_counter(struct pavo_window *window, uint8_t type,
 #ifdef __cplusplus
 }
 #endif
+
+#pragma GCC visibility pop
 
 #endif /* PAVO_PAVO_WINDOW_H */

@@ -6,12 +6,16 @@
 #ifndef PAVO_RCXT_HPP
 #define PAVO_RCXT_HPP
 
+#include <pavo/language.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include <pavo/window.hpp>
+
+#pragma GCC visibility push(default)
 
 namespace pavo {
 
@@ -78,5 +82,7 @@ private:
 };
 
 } // namespace pavo
+
+#pragma GCC visibility pop
 
 #endif // PAVO_RCXT_HPP

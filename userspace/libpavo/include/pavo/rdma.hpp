@@ -7,6 +7,8 @@
 #ifndef PAVO_RDMA_HPP
 #define PAVO_RDMA_HPP
 
+#include <pavo/language.hpp>
+
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -20,6 +22,8 @@
 #include <pavo/rcxt.hpp>
 #include <pavo/transfer.hpp>
 #include <pavo/window.hpp>
+
+#pragma GCC visibility push(default)
 
 namespace pavo {
 
@@ -352,5 +356,7 @@ private:
 };
 
 } // namespace pavo
+
+#pragma GCC visibility pop
 
 #endif // PAVO_RDMA_HPP

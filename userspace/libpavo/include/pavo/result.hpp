@@ -23,6 +23,8 @@
 #ifndef PAVO_RESULT_HPP
 #define PAVO_RESULT_HPP
 
+#include <pavo/language.hpp>
+
 #include <cassert>
 #include <concepts>
 #include <functional>
@@ -34,6 +36,8 @@
 #include <type_traits>
 #include <utility>
 #include <variant>
+
+#pragma GCC visibility push(default)
 
 namespace pavo {
 
@@ -326,5 +330,7 @@ inline Result<void> to_result(Error error) noexcept
 }
 
 } // namespace pavo
+
+#pragma GCC visibility pop
 
 #endif // PAVO_RESULT_HPP

@@ -7,6 +7,8 @@
 #ifndef PAVO_STRIPED_HPP
 #define PAVO_STRIPED_HPP
 
+#include <pavo/language.hpp>
+
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -16,6 +18,8 @@
 #include <vector>
 
 #include <pavo/rdma.hpp>
+
+#pragma GCC visibility push(default)
 
 namespace pavo {
 
@@ -161,5 +165,7 @@ private:
 };
 
 } // namespace pavo
+
+#pragma GCC visibility pop
 
 #endif // PAVO_STRIPED_HPP

@@ -3,11 +3,15 @@
 #ifndef PAVO_TRANSFER_HPP
 #define PAVO_TRANSFER_HPP
 
+#include <pavo/language.hpp>
+
 #include <coroutine>
 #include <functional>
 #include <utility>
 
 #include <pavo/result.hpp>
+
+#pragma GCC visibility push(default)
 
 namespace pavo {
 
@@ -44,5 +48,7 @@ private:
 };
 
 } // namespace pavo
+
+#pragma GCC visibility pop
 
 #endif // PAVO_TRANSFER_HPP

@@ -6,6 +6,8 @@
 #ifndef PAVO_WINDOW_HPP
 #define PAVO_WINDOW_HPP
 
+#include <pavo/language.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -17,6 +19,8 @@
 #include <pavo/address.hpp>
 #include <pavo/frame.hpp>
 #include <pavo/job.hpp>
+
+#pragma GCC visibility push(default)
 
 namespace pavo {
 
@@ -459,5 +463,7 @@ private:
 };
 
 } // namespace pavo
+
+#pragma GCC visibility pop
 
 #endif // PAVO_WINDOW_HPP
