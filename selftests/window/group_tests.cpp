@@ -474,6 +474,22 @@ TEST(Groups, OfOneAddressEndOneByOne)
 	EXPECT_FALSE(joined());
 }
 
+TEST(Groups, OfIpv4AreJoinedByTheInterface)
+{
+	Pair pair;
+	auto window = another(pair);
+	/* The file shows a word as the CPU has it. */
+	auto joined = [] {
+		return !std::system("grep -q 070707EF /proc/net/igmp");
+	};
+
+	EXPECT_FALSE(joined());
+	must(window->join(group_gid, group_number));
+	EXPECT_TRUE(joined());
+	must(window->leave(group_number));
+	EXPECT_FALSE(joined());
+}
+
 /* ------------------------------------------------------- packets that are forged */
 
 } // namespace
