@@ -99,7 +99,7 @@ def examples_compile():
 def functions(header):
     """What programs may call by a header: functions, members, macros with arguments."""
     text = header.read_text()
-    text = re.sub(r"/\*.*?\*/|//[^\n]*", "", text, flags=re.S)
+    text = re.sub(r"/\*.*?\*/|//[^\n]*|^#pragma[^\n]*", "", text, flags=re.S | re.M)
     text = re.sub(r"^(\t*)private:\n.*?^\1\};", "", text, flags=re.S | re.M)
     # Bodies, from the innermost outwards: of statements, of functions, what is set.
     inner = re.compile(r"\)[\w\s&]*(?::[^;{}]*)?\{[^{}]*\}|\{[^{};]*\}|return \{[^{}]*\}")

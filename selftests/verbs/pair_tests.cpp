@@ -217,10 +217,10 @@ PV_TEST_LOCAL("pair.far_psns",
 	for (ibv_qp_type type : {IBV_QPT_RC, IBV_QPT_UC}) {
 		Link link = connect(
 			env, {.type = type, .timeout = 8, .retry_count = 1});
-		const std::string finding =
-			str(tool(), " status ", device_name(env.b),
-			    " | grep -q 'queue pair ",
-			    link.b.qp.number, " of '");
+		const std::string finding = str(tool(), " status ",
+						device_name(env.b),
+						" | grep -q 'queue pair ",
+						link.b.qp.number, " of '");
 
 		must_post(link.b, RecvWr{});
 		must_send(env, link.a, make_wr(Op::send, {}, 0), "same host");
