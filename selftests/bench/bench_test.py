@@ -14,8 +14,7 @@ import sys
 import tempfile
 
 sys.dont_write_bytecode = True
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent)]
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
 
 from pavobench import (  # noqa: E402  (path set above)
     contest, direct, frame, many, native, plot, profiling, symbols, table)
@@ -206,31 +205,29 @@ def several_tells():
     assert title == "\npavo: CRC by x\nsiw: no module"
 
 
-class Wanted:
+def wanted(**values):
     """What the command line wants."""
-    ops = tests = sizes = drivers = before = None
-
-    def __init__(self, **values):
-        self.__dict__.update(values)
+    return argparse.Namespace(**{**dict.fromkeys(
+        ("ops", "tests", "sizes", "drivers", "before")), **values})
 
 
 def native_groups():
     """The user's choice is what the guest is told."""
-    assert len(native.groups(Wanted())) == 7
-    assert native.groups(Wanted(ops="send", sizes="64,65536")) == [
+    assert len(native.groups(wanted())) == 7
+    assert native.groups(wanted(ops="send", sizes="64,65536")) == [
         "wire:send:65536:1", "wire:send:64:1", "wire-16qp:send:64:16",
         "wire-cut:send:65536:1", "wire-cut-gro:send:65536:1", "latency:send:64:1"]
-    assert native.groups(Wanted(tests="loopback")) == ["loopback:write:65536,1048576:1"]
-    assert not native.groups(Wanted(tests="loopback", ops="read"))
+    assert native.groups(wanted(tests="loopback")) == ["loopback:write:65536,1048576:1"]
+    assert not native.groups(wanted(tests="loopback", ops="read"))
 
 
 def native_drivers():
     """rdma_rxe beside pavo wants pavo on its wire."""
-    assert native.drivers(Wanted()) == [
+    assert native.drivers(wanted()) == [
         "pavo", "pavo-rules", "rxe", "siw", "tcp", "tcp-zerocopy"]
-    assert native.drivers(Wanted(drivers="pavo,rxe")) == ["pavo", "pavo-rules", "rxe"]
-    assert native.drivers(Wanted(drivers="rxe")) == ["rxe"]
-    assert native.drivers(Wanted(drivers="pavo", before="a.ko")) == ["pavo", "before"]
+    assert native.drivers(wanted(drivers="pavo,rxe")) == ["pavo", "pavo-rules", "rxe"]
+    assert native.drivers(wanted(drivers="rxe")) == ["rxe"]
+    assert native.drivers(wanted(drivers="pavo", before="a.ko")) == ["pavo", "before"]
 
 
 def plot_draws():

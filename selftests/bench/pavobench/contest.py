@@ -14,7 +14,8 @@ UNCHANGED = 0.95
 AHEAD = 0.20, 0.30
 # Of several nodes: by an operation of windows, and by the processes alone or another interface.
 WAYS = ("with", "without")
-NODES = """native speed: 1 CPU for all nodes, four network namespaces on a bridge
+NODES = "native speed: 1 CPU for all nodes, four network namespaces on a bridge"
+LEGEND = """
   third   C sends to A for a controller            without: the controller reads, then writes
   castN   a write to a group of N                  without: a write to each
   flag    8 parts, and a flag held for them        without: the process waits for the parts

@@ -22,7 +22,8 @@ def busy_note(mode):
     if mode["guest_is_icount"] or load <= BUSY * os.cpu_count():
         return ""
     # drivers that take turns in one guest have the same load
-    worth = "trust ratios alone" if mode["mode"] == "native" else "these figures say nothing"
+    worth = ("trust ratios alone" if mode["mode"] in ("native", "nodes") else
+             "these figures say nothing")
     return f"\nTHE HOST WAS BUSY (load {load:.0f} on {os.cpu_count()} CPUs): {worth}"
 
 
