@@ -104,7 +104,7 @@ uninstall_leaves_nothing()
 	compgen -G "$all/usr/share/bash-completion/completions/pavo"
 	compgen -G "$all/usr/lib/*/wireshark/plugins/pavo.lua"
 	compgen -G "$all/usr/share/doc/pavo/examples/verbs_end.cpp"
-	"$PAVO_TREE/qemu-scripts/uninstall" "$PAVO_BUILD" "$all"
+	"$PAVO_TREE/qemu-scripts/uninstall" "$programs/../.." "$all"
 	refused grep . < <(find "$all" ! -type d ! -name 'modules.*')
 	refused grep . < <(find "$all" -type d -name 'pavo*')
 	rm -r "$all"
