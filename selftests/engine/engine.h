@@ -152,7 +152,7 @@ int engine_destroy_srq(__u32 handle);
  */
 struct engine_qp_init {
 	int type;
-	__u32 pd, send_cq, recv_cq, xrcd;
+	__u32 pd, send_cq, recv_cq, srq, xrcd;
 	__u64 user;
 	bool signal_all;
 	__u32 max_send_wr, max_recv_wr, max_send_sge, max_recv_sge;

@@ -24,7 +24,8 @@ struct Options {
 	uint64_t seeds = 1000, from = 1;
 	std::string messages, packets, without;
 	unsigned failures = 5, tries = 300, patience = 30;
-	bool json = false, tap = false, describe = false, quiet = false;
+	bool json = false, tap = false, trace = false, describe = false,
+	     quiet = false;
 	bool shrinks = true;
 };
 
@@ -81,6 +82,7 @@ Limits limits_of(const Options &o)
 		limits.packets = o.packets == "none" ?
 					 std::set<uint64_t>() :
 					 parse_numbers<uint64_t>(o.packets);
+	limits.trace = o.trace;
 	for (size_t at = 0; at < o.without.size();) {
 		const size_t comma =
 			std::min(o.without.find(',', at), o.without.size());
@@ -124,6 +126,7 @@ public:
 	unsigned failures() const { return unsigned(failures_.size()); }
 	void print_progress();
 	void print() const;
+	uint64_t trace() const { return sum_.trace; }
 
 private:
 	double seconds() const
@@ -221,12 +224,45 @@ void Report::print() const
 		runs_, options_.from, seconds(), double(runs_) / seconds(),
 		sum_.messages, sum_.packets, sum_.retransmits, sum_.not_ready,
 		sum_.failed, sum_.trace, faults.dump());
-	if (options_.tap)
-		fmt::print("1..1\n{} 1 {} seeds from {} on\n",
-			   failures_.empty() ? "ok" : "not ok", runs_,
-			   options_.from);
-	else
+	if (!options_.tap)
 		fmt::print("{} of {} seeds failed\n", failures_.size(), runs_);
+}
+
+void print_plans(const Options &o, const Limits &limits)
+{
+	for (uint64_t seed = o.from; seed < o.from + o.seeds; seed++) {
+		Plan plan = make_plan(seed);
+
+		cut_down(plan, limits);
+		fmt::print("{}", describe(plan));
+	}
+	std::fflush(stdout);
+}
+
+/* Run all seeds of @o. Return: those that failed. */
+std::vector<Result> run_all(Runner &runner, Report &report, const Options &o,
+			    const Limits &limits)
+{
+	std::vector<Result> failed;
+
+	runner.run(o.from, o.seeds, limits, [&](const Result &result) {
+		report.add(result);
+		if (!result.passed)
+			failed.push_back(result);
+		return failed.size() < o.failures;
+	});
+	return failed;
+}
+
+/* True if some of the seeds run in the same way once more. */
+bool run_again(Runner &runner, Options o, const Limits &limits)
+{
+	o.seeds = std::min<uint64_t>(o.seeds, 100);
+	Report first(o), second(o);
+
+	run_all(runner, first, o, limits);
+	run_all(runner, second, o, limits);
+	return first.trace() == second.trace();
 }
 
 int run(const Options &o)
@@ -234,25 +270,24 @@ int run(const Options &o)
 	const Limits limits = limits_of(o);
 	Runner runner(o.patience);
 	Report report(o);
-	std::vector<Result> failed;
 
 	if (o.describe)
-		for (uint64_t seed = o.from; seed < o.from + o.seeds; seed++) {
-			Plan plan = make_plan(seed);
+		print_plans(o, limits);
+	const std::vector<Result> failed = run_all(runner, report, o, limits);
 
-			cut_down(plan, limits);
-			fmt::print("{}", describe(plan));
-		}
-	runner.run(o.from, o.seeds, limits, [&](const Result &result) {
-		report.add(result);
-		if (!result.passed)
-			failed.push_back(result);
-		return failed.size() < o.failures;
-	});
 	for (const Result &result : failed)
 		report.fail(runner, result, limits);
 	report.print();
-	return failed.empty() ? 0 : 1;
+	if (!o.tap)
+		return failed.empty() ? 0 : 1;
+	const bool same = run_again(runner, o, limits);
+
+	fmt::print(
+		"1..2\n{}ok 1 {} seeds from {} on\n{}ok 2 a seed runs in the "
+		"same way each time\n",
+		failed.empty() ? "" : "not ", o.seeds, o.from,
+		same ? "" : "not ");
+	return failed.empty() && same ? 0 : 1;
 }
 
 } // namespace
@@ -287,6 +322,7 @@ int main(int argc, char **argv)
 	app.add_flag("!--no-shrink", o.shrinks, "leave failures as they are");
 	app.add_flag("--describe", o.describe,
 		     "print what the seeds stand for");
+	app.add_flag("--trace", o.trace, "print all that happens in them");
 	app.add_flag("--json", o.json, "print one JSON object");
 	app.add_flag("--tap", o.tap, "print TAP");
 	app.add_flag("--quiet", o.quiet, "no progress on stderr");

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "random.hpp"
 
 namespace sim {
@@ -88,6 +90,19 @@ uint32_t qpn_of(const Bytes &packet)
 uint8_t opcode_of(const Bytes &packet)
 {
 	return packet[bth_of(packet)];
+}
+
+std::string describe(const Bytes &packet)
+{
+	const uint8_t *bth = packet.data() + bth_of(packet);
+	const unsigned psn = unsigned(bth[9]) << 16 | unsigned(bth[10]) << 8 |
+			     bth[11];
+
+	/* A syndrome is behind the BTH of answers. */
+	return fmt::format("opcode {:#x} to {} psn {}{}, {} bytes, then {:#x}",
+			   bth[0], qpn_of(packet), psn,
+			   bth[8] & 0x80 ? " ackreq" : "", packet.size(),
+			   bth[12]);
 }
 
 /* The longest time that a packet takes which is not lost. */

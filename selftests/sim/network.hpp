@@ -74,6 +74,8 @@ struct Limits {
 	/* Numbers of the messages that are sent; none: all. */
 	std::optional<std::set<unsigned>> messages;
 
+	bool trace = false; /* print all that happens */
+
 	bool allows(Fault fault) const { return !without.count(fault); }
 };
 
@@ -128,6 +130,7 @@ private:
 /* Fields of RoCE packets that the simulator reads. */
 uint32_t qpn_of(const Bytes &packet);
 uint8_t opcode_of(const Bytes &packet);
+std::string describe(const Bytes &packet);
 
 } // namespace sim
 

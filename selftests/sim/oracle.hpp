@@ -81,7 +81,9 @@ private:
 		const Memory *memory;
 		Bytes expected;
 	};
-	enum class Progress { none, some, all };
+	/* Over: some bytes have values that neither this effect nor those before it give. */
+	/* Over: some bytes have values that neither this effect nor those before it give. */
+	enum class Progress { none, some, all, over };
 
 	Progress progress(const Effect &effect) const;
 	void check_others(const Effect *partly) const;
@@ -96,7 +98,7 @@ struct Excuse {
 	bool ended =
 		false; /* the other end has failed, or the queue pair was ended */
 	unsigned harm =
-		0; /* packets of the connection that had faults since the last completion */
+		0; /* packets of the connection that had faults since it was posted */
 	unsigned not_ready = 0; /* RNR NAKs in all */
 };
 
@@ -158,6 +160,7 @@ private:
 	void place_atomic(size_t i, Bytes &image, FlowMemory &memory);
 	void place_read(size_t i, const Bytes &image, FlowMemory &memory);
 	void add_later_values();
+	void check_done(size_t end) const;
 	void send_failed(const Completion &done, const Excuse &excuse);
 	void check_status(const Message &m, const Completion &done,
 			  const Excuse &excuse) const;

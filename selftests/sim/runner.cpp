@@ -5,6 +5,7 @@
 #include "runner.hpp"
 
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <stdexcept>
 #include <sys/mman.h>
@@ -115,6 +116,7 @@ void Runner::serve(uint64_t from, uint64_t count, const Limits &limits, int out)
 			copy_text(record.text, error.what());
 		}
 		passed = record.passed;
+		std::fflush(stdout);
 		if (write(out, &record, sizeof(record)) != sizeof(record))
 			break;
 	}

@@ -20,10 +20,27 @@
 
 namespace sim {
 
+/* A packet as --trace prints it: described only if it is printed. */
+struct Shown {
+	const Bytes &packet;
+};
+
+} // namespace sim
+
+template <> struct fmt::formatter<sim::Shown> : fmt::formatter<std::string> {
+	auto format(const sim::Shown &shown, format_context &context) const
+	{
+		return fmt::formatter<std::string>::format(
+			sim::describe(shown.packet), context);
+	}
+};
+
+namespace sim {
+
 namespace {
 
 /* Most packets and timers of a run. */
-constexpr uint64_t events_most = 200000;
+constexpr uint64_t events_most = 50000;
 /* Packets that a requester may send once more for each fault: all in flight, and a chunk of a read. */
 constexpr uint64_t again_most = 128 + 32;
 /* Packets of a full backlog (qp/side.h). */
@@ -51,8 +68,8 @@ private:
 	/* What the run knows of a connection. */
 	struct State {
 		uint64_t harm = 0; /* packets with faults */
-		std::array<uint64_t, 2> harm_before =
-			{}; /* at the last completion */
+		/* When a message was posted, by sender. */
+		std::array<std::vector<uint64_t>, 2> harm_before;
 		bool ended = false, ending = false;
 		std::array<bool, 2> waits = {}; /* for space in the send queue */
 	};
@@ -72,16 +89,19 @@ private:
 	void take_completions();
 	void take_sends(const Completion &done);
 	void take_receive(const Completion &done, unsigned peer);
-	void check_all();
+	void touch(const Bytes &packet);
+	void check_touched();
 	void end_soon(size_t connection);
 	void finish();
 	void arrive_while_busy();
 	uint64_t global_harm() const;
-	Excuse excuse(size_t connection, unsigned from) const;
+	Excuse excuse(size_t connection, unsigned from, size_t message) const;
 	static uint64_t counter(const char *name);
 
 	static World *the_world;
 
+	template <class... Args>
+	void tell(fmt::format_string<Args...> what, Args &&...args) const;
 	void note_fault(uint64_t number, const Bytes &packet);
 
 	const Plan &plan_;
@@ -95,6 +115,7 @@ private:
 	std::map<uint32_t, std::pair<size_t, unsigned>>
 		by_qpn_; /* peer of the queue pair */
 	std::priority_queue<Action> actions_;
+	std::set<size_t> touched_; /* connections, since the last check */
 	uint64_t order_ = 0;
 	uint64_t refused_ = 0; /* allocations */
 	bool nested_ = false;
@@ -147,8 +168,20 @@ void World::note_fault(uint64_t number, const Bytes &packet)
 
 	if (found != by_qpn_.end())
 		states_[found->second.first].harm++;
+	tell("packet {} has a fault", number);
 	if (evidence_.count < Evidence::most)
 		evidence_.faulty[evidence_.count++] = number;
+}
+
+/* Print what happens, for --trace. */
+template <class... Args>
+void World::tell(fmt::format_string<Args...> what, Args &&...args) const
+{
+	if (!limits_.trace)
+		return;
+	fmt::print("{:12} ", engine_now());
+	fmt::print(what, std::forward<Args>(args)...);
+	fmt::print("\n");
 }
 
 /* ------------------------------------------------- functions of the engine */
@@ -163,7 +196,11 @@ void World::sent(const void *packet, size_t size)
 
 	world.outcome_.trace =
 		scramble(world.outcome_.trace ^ size ^ engine_now() << 16);
-	world.network_.send(engine_now(), from, Bytes(bytes, bytes + size));
+	Bytes copy(bytes, bytes + size);
+
+	world.tell("peer {} sends packet {}: {}", from, world.network_.sent(),
+		   Shown{copy});
+	world.network_.send(engine_now(), from, std::move(copy));
 	world.arrive_while_busy();
 }
 
@@ -177,6 +214,8 @@ void World::arrive_while_busy()
 		return;
 	const Bytes packet = network_.take();
 
+	tell("arrives meanwhile: {}", Shown{packet});
+	touch(packet);
 	nested_ = true;
 	engine_backlog = random_.chance(plan_.full_backlog) ? full_backlog : 0;
 	engine_receive(packet.data(), packet.size());
@@ -249,6 +288,8 @@ void World::send_some(size_t connection, unsigned from)
 		state.waits[from] = true;
 		return;
 	}
+	state.harm_before[from].resize(first + count,
+				       state.harm + global_harm());
 	before_call();
 	post_messages(line, first, count);
 	after_call();
@@ -257,13 +298,14 @@ void World::send_some(size_t connection, unsigned from)
 			 [=, this] { send_some(connection, from); });
 }
 
+/* Receives of a shared queue are posted in any case, since other connections may need them. */
 void World::receive_some(size_t connection, unsigned from)
 {
 	const Flow &flow = plan_.connections[connection].flows[from];
 	Line &line = objects_->lines[connection][from];
 	unsigned count = flow.receives_at_once;
 
-	if (states_[connection].ended)
+	if (states_[connection].ended && !line.pool)
 		return;
 	for (; count && line.receives_posted < line.oracle->receives(); count--)
 		post_receive(line);
@@ -296,15 +338,17 @@ uint64_t World::global_harm() const
 	       counter("odp_faults");
 }
 
-Excuse World::excuse(size_t connection, unsigned from) const
+Excuse World::excuse(size_t connection, unsigned from, size_t message) const
 {
 	const State &state = states_[connection];
+	const auto &history = state.harm_before[from];
+	const uint64_t before = message < history.size() ? history[message] : 0;
 	const FlowOracle &other = *objects_->lines[connection][1 - from].oracle;
 	const FlowOracle &self = *objects_->lines[connection][from].oracle;
 
 	return {state.ended || other.failed() || other.wrong_posted() ||
 			self.failed(),
-		unsigned(state.harm + global_harm() - state.harm_before[from]),
+		unsigned(state.harm + global_harm() - before),
 		unsigned(counter("tx_rnr_naks"))};
 }
 
@@ -314,10 +358,11 @@ void World::take_sends(const Completion &done)
 	State &state = states_[connection];
 	FlowOracle &oracle = *objects_->lines[connection][from].oracle;
 
-	oracle.send_done(done, excuse(connection, from));
+	tell("connection {} flow {}: message {} ends, status {}", connection,
+	     from, done.id, int(done.status));
+	oracle.send_done(done, excuse(connection, from, done.id));
 	if (done.status)
 		end_soon(connection);
-	state.harm_before[from] = state.harm + global_harm();
 	if (state.waits[from]) {
 		state.waits[from] = false;
 		schedule(0, [connection, from, this] {
@@ -341,7 +386,9 @@ void World::take_receive(const Completion &done, unsigned peer)
 			line.pool->slots->at(done.id * line.pool->slot_size) :
 			nullptr;
 
-	line.oracle->receive_done(done, slot, excuse(connection, 1 - peer));
+	tell("connection {} flow {}: receive {} ends, status {}", connection,
+	     1 - peer, done.id, int(done.status));
+	line.oracle->receive_done(done, slot, excuse(connection, 1 - peer, 0));
 }
 
 /*
@@ -367,11 +414,23 @@ void World::take_completions()
 				take_receive(done, peer);
 }
 
-void World::check_all()
+/* A packet may change the memory of its connection. */
+void World::touch(const Bytes &packet)
 {
-	for (auto &lines : objects_->lines)
-		for (Line &line : lines)
-			line.oracle->check();
+	const auto found = by_qpn_.find(qpn_of(packet));
+
+	if (found != by_qpn_.end())
+		touched_.insert(found->second.first);
+}
+
+/* Timers bring pages, for packets of any connection. */
+void World::check_touched()
+{
+	for (size_t i = 0; i < states_.size(); i++)
+		if (touched_.count(i) || plan_.connections[i].on_demand)
+			for (Line &line : objects_->lines[i])
+				line.oracle->check();
+	touched_.clear();
 }
 
 /* ------------------------------------------------------------------ events */
@@ -380,6 +439,7 @@ void World::check_all()
 void World::before_call()
 {
 	if (limits_.allows(Fault::memory) && random_.chance(plan_.no_memory)) {
+		tell("an allocation fails");
 		engine_fail_allocation(unsigned(random_.between(1, 6)));
 		refused_++;
 		outcome_.faults[size_t(Fault::memory)]++;
@@ -394,7 +454,7 @@ void World::after_call()
 {
 	engine_fail_allocation(0);
 	take_completions();
-	check_all();
+	check_touched();
 	if (++outcome_.events > events_most)
 		throw Failure("no end", "the run does not end");
 }
@@ -419,6 +479,7 @@ Outcome World::run()
 				  (!arrival || actions_.top().time <= *arrival);
 
 		if (!acts && !arrival) {
+			engine_settle();
 			if (engine_idle())
 				break;
 			before_call();
@@ -440,6 +501,8 @@ Outcome World::run()
 		} else {
 			const Bytes packet = network_.take();
 
+			tell("arrives: {}", Shown{packet});
+			touch(packet);
 			before_call();
 			engine_receive(packet.data(), packet.size());
 		}
