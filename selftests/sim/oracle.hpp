@@ -149,8 +149,8 @@ public:
 	void receive_done(const Completion &done, const uint8_t *slot,
 			  const Excuse &excuse);
 	void check();
-	/* The run is over. */
-	void check_end();
+	/* The run is over. @ended: the connection was, before. */
+	void check_end(bool ended);
 
 private:
 	void place(const Connection &connection, FlowMemory &memory);

@@ -13,7 +13,6 @@
 #include <pavo_dv.h>
 
 #include "../common/connect.h"
-#include "../common/device.h"
 #include "../common/errors.h"
 #include "../engine/engine.h"
 
@@ -86,9 +85,14 @@ Objects::Objects(const Plan &plan)
 
 Objects::~Objects() = default;
 
+/* To look for devices takes longer than many a run, so a process does that once. */
 void Objects::open()
 {
-	context.reset(common::open_device("engine"));
+	static ibv_device **const list =
+		must_make(ibv_get_device_list(nullptr), "ibv_get_device_list");
+
+	context.reset(must_make(ibv_open_device(must_make(*list, "a device")),
+				"ibv_open_device"));
 }
 
 void Objects::make_pool(Peer &peer, Pool &pool, unsigned slots, bool xrc)

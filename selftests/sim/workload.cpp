@@ -235,8 +235,14 @@ Flow Planner::make_flow(const Connection &connection, bool may_be_wrong)
 	Message &last = flow.messages.back();
 
 	if (is_deaf() && random_.chance(300)) {
+		const unsigned number = last.number;
+
+		last = {};
+		last.number = number;
 		last.op = random_.one_of({Op::ext_swap, Op::imm64});
 		make_atomic(last);
+		if (last.op == Op::imm64)
+			last.length = 0;
 	} else if (may_be_wrong) {
 		spoil(last, connection);
 	}

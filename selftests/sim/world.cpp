@@ -527,7 +527,7 @@ void World::finish()
 		harm += states_[i].harm;
 		outcome_.failed += states_[i].ended;
 		for (Line &line : objects_->lines[i]) {
-			line.oracle->check_end();
+			line.oracle->check_end(states_[i].ended);
 			outcome_.messages += line.oracle->posted();
 		}
 	}
