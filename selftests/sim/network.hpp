@@ -3,7 +3,7 @@
  * network.hpp - a network of two peers as discrete events: packets that the engine sends arrive at
  * the other peer later, in another order, twice, damaged or not at all.
  *
- * What becomes of a packet follows from the seed and from the packet's number alone, so a run with
+ * The fate of a packet follows from the seed and from the packet's number alone, so a run with
  * fewer messages or fewer faults has the same network.
  */
 #ifndef PAVO_SIM_NETWORK_HPP
@@ -25,7 +25,7 @@ namespace sim {
 
 using Bytes = std::vector<uint8_t>;
 
-/* What goes wrong. Those of packets come first, then those of the machine (world.cpp). */
+/* Faults. Those of packets come first, then those of the machine (world.cpp). */
 enum class Fault {
 	loss, /* of a single packet */
 	burst, /* of a few in a row */
@@ -66,7 +66,7 @@ struct LinkPlan {
 	uint64_t longest() const;
 };
 
-/* What a run leaves out; by it a failing run shrinks. */
+/* Parts of a plan that a run leaves out. By them a failing run shrinks. */
 struct Limits {
 	std::set<Fault> without;
 	/* Numbers of the packets that may have faults; none: all. */

@@ -155,24 +155,28 @@ Track::Progress Track::progress(const Effect &effect) const
 	const Watched &w = watched_[effect.memory];
 	const uint8_t *is = w.memory->at(effect.offset);
 	const uint8_t *was = w.expected.data() + Memory::guard + effect.offset;
-	size_t done = 0, before = 0;
+	const size_t size = effect.after.size();
+	size_t done = 0;
 
-	for (size_t i = 0; i < effect.after.size(); i++) {
-		if (is[i] == effect.after[i] ||
-		    std::any_of(effect.others.begin(), effect.others.end(),
-				[&](const Bytes &b) { return b[i] == is[i]; }))
-			done++;
-		else if (is[i] == was[i])
-			before++;
-		else
+	/* Nearly always one of these. */
+	if (!memcmp(is, was, size))
+		return Progress::none;
+	if (!memcmp(is, effect.after.data(), size))
+		return Progress::all;
+	for (size_t i = 0; i < size; i++) {
+		bool good = is[i] == effect.after[i];
+
+		for (size_t n = 0; !good && n < effect.others.size(); n++)
+			good = is[i] == effect.others[n][i];
+		done += good;
+		if (!good && is[i] != was[i])
 			return Progress::over;
 	}
-	if (done == effect.after.size())
+	if (done == size)
 		return Progress::all;
-	if (!effect.whole)
-		return done ? Progress::some : Progress::none;
-	return memcmp(is, was, effect.after.size()) ? Progress::over :
-						      Progress::none;
+	if (effect.whole)
+		return Progress::over;
+	return done ? Progress::some : Progress::none;
 }
 
 /* Compare all that does not change at present. */

@@ -20,7 +20,7 @@
 
 namespace sim {
 
-/* What a child reports of a run. */
+/* The report of a child about a run. */
 struct Runner::Record {
 	uint64_t seed;
 	bool passed;

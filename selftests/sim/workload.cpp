@@ -25,7 +25,7 @@ constexpr std::string_view op_names[] = {
 /* How bad the network is. */
 enum class Weather { clean, lossy, awful, odd };
 
-/* What one draw decides for all of a plan. */
+/* Draws a plan. */
 class Planner {
 public:
 	explicit Planner(uint64_t seed) : random_(seed) { plan_.seed = seed; }
@@ -216,7 +216,7 @@ void Planner::spoil(Message &m, const Connection &connection)
 
 Flow Planner::make_flow(const Connection &connection, bool may_be_wrong)
 {
-	const unsigned count = unsigned(random_.between(1, long_ ? 8 : 12));
+	const unsigned count = unsigned(random_.between(1, long_ ? 6 : 9));
 	unsigned unsignaled = 0;
 	Flow flow;
 
@@ -304,7 +304,8 @@ Plan Planner::make()
 	if (weather_ == Weather::odd && random_.chance(300))
 		plan_.links[random_.below(2)].deaf = true;
 	make_machine();
-	const unsigned count = long_ ? 1 : unsigned(random_.between(1, 4));
+	const unsigned count =
+		long_ ? 1 : random_.one_of({1u, 1u, 1u, 2u, 2u, 2u, 3u, 4u});
 
 	for (unsigned i = 0; i < count; i++)
 		plan_.connections.push_back(make_connection());

@@ -72,7 +72,7 @@ constexpr bool is_extended(Op op)
 	       op == Op::ext_cmp_swap || op == Op::imm64;
 }
 
-/* What a request asks for that the peer has to refuse. It is the last one of its flow. */
+/* Faults of a request that the peer has to refuse. It is the last one of its flow. */
 enum class Wrong { no, key, bounds, alignment, too_long };
 
 struct Message {

@@ -65,7 +65,7 @@ private:
 			       std::pair(other.time, other.order);
 		}
 	};
-	/* What the run knows of a connection. */
+	/* State of a connection. */
 	struct State {
 		uint64_t harm = 0; /* packets with faults */
 		/* When a message was posted, by sender. */
@@ -435,7 +435,7 @@ void World::check_touched()
 
 /* ------------------------------------------------------------------ events */
 
-/* What can go wrong in each call of the engine. */
+/* Faults of the machine come with each call of the engine. */
 void World::before_call()
 {
 	if (limits_.allows(Fault::memory) && random_.chance(plan_.no_memory)) {

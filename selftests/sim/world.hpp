@@ -14,7 +14,7 @@
 
 namespace sim {
 
-/* What happened in a run. */
+/* Counts of a run. */
 struct Outcome {
 	uint64_t packets = 0, events = 0,
 		 time = 0; /* ns of the engine's clock */
