@@ -148,6 +148,9 @@ void Report::add(const Result &result)
 	const Outcome &o = result.outcome;
 
 	runs_++;
+	if (!result.passed && !options_.quiet)
+		fmt::print(stderr, "# seed {} fails: {}\n", result.seed,
+			   result.kind);
 	sum_.packets += o.packets;
 	sum_.events += o.events;
 	sum_.time += o.time;

@@ -153,19 +153,17 @@ public:
 	void check_end(bool ended);
 
 private:
-	void place(const Connection &connection, FlowMemory &memory);
+	void place(FlowMemory &memory);
 	void place_write(size_t i, Bytes &image, FlowMemory &memory);
-	void place_send(size_t i, FlowMemory &memory, bool shared,
-			uint32_t slot_size);
+	void place_send(size_t i, FlowMemory &memory);
 	void place_atomic(size_t i, Bytes &image, FlowMemory &memory);
-	void place_read(size_t i, const Bytes &image, FlowMemory &memory);
+	void place_read(size_t i, const Bytes &image);
 	void add_later_values();
 	void check_done(size_t end) const;
 	void send_failed(const Completion &done, const Excuse &excuse);
 	void check_status(const Message &m, const Completion &done,
 			  const Excuse &excuse) const;
-	void check_received(const Message &m, const Completion &done,
-			    const uint8_t *bytes) const;
+	void check_received(const Message &m, const Completion &done) const;
 
 	const uint8_t retries_, rnr_retries_;
 	const bool shared_;
