@@ -38,6 +38,17 @@ u32 pavo_qp_drr_take(struct pavo_qp *qp, enum pavo_pool pool, u32 want,
 	return want;
 }
 
+bool pavo_qp_drr_waits(struct pavo_qp *qp)
+{
+	struct pavo_dev *dev = qp->dev;
+	bool waits;
+
+	spin_lock(&dev->drr_lock);
+	waits = !list_empty(&qp->req.drr.node);
+	spin_unlock(&dev->drr_lock);
+	return waits;
+}
+
 /* Keep the credits of packets between UPSN and cursor, and of reads; give back the others. */
 static void hold_credits(struct pavo_qp *qp)
 {

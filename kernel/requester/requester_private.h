@@ -58,6 +58,8 @@ void pavo_transmit_seek(struct pavo_qp *qp, u32 psn);
  */
 u32 pavo_qp_drr_take(struct pavo_qp *qp, enum pavo_pool pool, u32 want,
 		     u8 level);
+/* pavo_qp_drr_waits - true if the QP waits for a credit or its round. */
+bool pavo_qp_drr_waits(struct pavo_qp *qp);
 /* pavo_qp_drr_settle - give back the credits of requests that were answered. */
 void pavo_qp_drr_settle(struct pavo_qp *qp);
 /* pavo_qp_drr_end - likewise, at the end of a visit; @more: the QP's work continues the round. */

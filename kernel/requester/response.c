@@ -315,16 +315,30 @@ enum pavo_status pavo_requester_handle(struct pavo_qp *qp, struct pavo_rx *rx)
 }
 
 /*
- * pavo_requester_timeout - the loss timer expired. As long as the retransmitted packet is in a
- * queue of this host, another one would only wait behind it.
+ * True if the packet that is retransmitted has not left this host: it is in a queue, or the queue
+ * pair waits for a credit or for its DRR round.
+ */
+static bool is_unsent(struct pavo_qp *qp)
+{
+	struct pavo_requester *req = &qp->req;
+
+	if (pavo_tx_is_queued(&req->side.tx))
+		return true;
+	return unlikely(req->drr.active) &&
+	       !pavo_recovery_in_flight(&req->recovery) &&
+	       pavo_qp_drr_waits(qp);
+}
+
+/*
+ * pavo_requester_timeout - the loss timer expired. As long as the retransmitted packet has not
+ * left this host, another one would only wait behind it, and no retry is used up.
  */
 void pavo_requester_timeout(struct pavo_qp *qp)
 {
 	struct pavo_requester *req = &qp->req;
 	u64 now = ktime_get_ns();
 
-	if (pavo_tx_is_queued(&req->side.tx) &&
-	    !pavo_timer_put_off(&req->recovery.timer, now)) {
+	if (is_unsent(qp) && !pavo_timer_put_off(&req->recovery.timer, now)) {
 		pavo_count(qp, loss_timer_put_off);
 		return;
 	}

@@ -17,8 +17,34 @@ module_param(copy_reads, bool, 0644);
 MODULE_PARM_DESC(copy_reads,
 		 "copy data of READ responses instead of attaching pages (Y)");
 
+static unsigned int resource_slot(const struct pavo_qp *qp,
+				  const struct pavo_resource *res)
+{
+	return PAVO_KEY_SLOT_READ(res - qp->resp.resources);
+}
+
+/* Give up the answer to a duplicate: take @res out of the send queue. */
+static void give_up_replay(struct pavo_qp *qp, struct pavo_resource *res)
+{
+	struct pavo_responder *resp = &qp->resp;
+	u32 from, to = resp->send_head;
+
+	for (from = to; from != resp->send_tail; from++) {
+		u8 index = resp->send_queue[from % PAVO_MAX_RD_ATOMIC];
+
+		if (&resp->resources[index] != res)
+			resp->send_queue[to++ % PAVO_MAX_RD_ATOMIC] = index;
+	}
+	resp->send_tail = to;
+	if (res->left)
+		pavo_use_end(&qp->key_state, resource_slot(qp, res));
+}
+
 /*
  * pavo_resource_new - take a resource for one more read or atomic.
+ *
+ * The oldest may be queued because a duplicate of it came late. The peer has had the answer, or it
+ * would not send one more request, so that duplicate is left without.
  *
  * Return: NULL if the oldest of max_dest_rd_atomic is still unanswered (IBA 9.7.4.1.1).
  */
@@ -28,8 +54,11 @@ struct pavo_resource *pavo_resource_new(struct pavo_qp *qp,
 	struct pavo_responder *resp = &qp->resp;
 	struct pavo_resource *res = &resp->resources[resp->res_head];
 
-	if (res->queued)
-		return NULL;
+	if (unlikely(res->queued)) {
+		if (!res->answered)
+			return NULL;
+		give_up_replay(qp, res);
+	}
 	*res = (struct pavo_resource){
 		.kind = pkt->info->kind,
 		.ext = pkt->info->flags & PAVO_OPF_EXTATOMICETH,
@@ -39,12 +68,6 @@ struct pavo_resource *pavo_resource_new(struct pavo_qp *qp,
 	if (++resp->res_head == resp->res_count)
 		resp->res_head = 0;
 	return res;
-}
-
-static unsigned int resource_slot(const struct pavo_qp *qp,
-				  const struct pavo_resource *res)
-{
-	return PAVO_KEY_SLOT_READ(res - qp->resp.resources);
 }
 
 /*

@@ -16,6 +16,11 @@
 const struct engine_host *engine_host;
 struct pavo_dev *engine_dev;
 
+struct engine_policy engine_policy = {
+	.seed = 0x7061766f,
+	.quantum = PAVO_QUANTUM,
+};
+
 /* Its content is not used: all works are in one queue (clock.c). */
 static char wq;
 
@@ -47,7 +52,8 @@ void engine_start(const struct engine_host *host)
 	pavo_rkm_init(&dev->rkm);
 	pavo_demux_prepare(dev);
 	spin_lock_init(&dev->drr_lock);
-	pavo_drr_init(&dev->drr, PAVO_QUANTUM, 0, 0);
+	pavo_drr_init(&dev->drr, engine_policy.quantum, engine_policy.sends,
+		      engine_policy.reads);
 	dev->wq = (struct workqueue_struct *)&wq;
 	dev->end_wq = dev->wq;
 	engine_open_management();
@@ -61,6 +67,7 @@ void engine_stop(void)
 	engine_close_management();
 	engine_settle();
 	engine_check_rest();
+	ENGINE_MUST(!engine_credits());
 	pavo_ids_destroy(&dev->qps);
 	pavo_ids_destroy(&dev->srqs);
 	pavo_key_table_destroy(&dev->keys);
@@ -70,6 +77,14 @@ void engine_stop(void)
 	free_percpu(dev->stats.pcpu);
 	kfree(dev);
 	engine_dev = NULL;
+}
+
+__u32 engine_credits(void)
+{
+	const struct pavo_drr *drr = &engine_dev->drr;
+
+	return drr->pool[PAVO_POOL_SENDS].used +
+	       drr->pool[PAVO_POOL_READS].used;
 }
 
 bool engine_counter(const char *name, __u64 *value)

@@ -301,6 +301,7 @@ static void set_up_qp(struct ib_qp *qp, const struct ib_qp_init_attr *attr,
 	qp->qp_type = attr->qp_type;
 	qp->send_cq = attr->send_cq;
 	qp->recv_cq = attr->recv_cq;
+	qp->srq = attr->srq;
 	qp->xrcd = attr->xrcd;
 	qp->event_handler = attr->event_handler;
 	qp->qp_context = attr->qp_context;
@@ -319,10 +320,12 @@ int engine_create_qp(struct engine_qp_init *init, __u32 *handle, __u32 *qpn,
 	struct ib_udata udata = answer_in(resp, sizeof(*resp));
 	struct named_qp *qp = kzalloc(sizeof(*qp), GFP_KERNEL);
 	struct pavo_xrcd *xrcd = object_of(init->xrcd);
+	struct named_srq *srq = object_of(init->srq);
 	struct ib_qp_init_attr attr = {
 		.event_handler = tell_event,
 		.send_cq = cq_of(init->send_cq),
 		.recv_cq = cq_of(init->recv_cq),
+		.srq = srq ? &srq->srq.ib : NULL,
 		.xrcd = xrcd ? &xrcd->ib : NULL,
 		.cap = {.max_send_wr = init->max_send_wr,
 			.max_recv_wr = init->max_recv_wr,

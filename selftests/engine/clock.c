@@ -44,8 +44,11 @@ void hrtimer_start(struct hrtimer *timer, ktime_t time, enum hrtimer_mode mode)
 	ENGINE_MUST(timer->function);
 	list_del_init(&timer->queued);
 	timer->expires = mode == HRTIMER_MODE_REL_SOFT ? (s64)now + time : time;
+	timer->fires = timer->expires;
+	if (engine_host && engine_host->late)
+		timer->fires += engine_host->late();
 	list_for_each_entry (next, &timers, queued)
-		if (next->expires > timer->expires)
+		if (next->fires > timer->fires)
 			break;
 	list_add_tail(&timer->queued, &next->queued);
 }
@@ -137,14 +140,19 @@ void engine_pass(__u64 until)
 
 	engine_settle();
 	first = list_first_entry_or_null(&timers, struct hrtimer, queued);
-	if (!first || first->expires > (s64)until) {
+	if (!first || first->fires > (s64)until) {
 		move_to(until);
 		return;
 	}
-	move_to(first->expires);
+	move_to(first->fires);
 	ENGINE_MUST(++fired < ENDLESS);
 	fire(first);
 	engine_settle();
+}
+
+bool engine_idle(void)
+{
+	return list_empty(&works) && list_empty(&timers);
 }
 
 /* Timers and works run while the caller sleeps. */

@@ -3,6 +3,8 @@
  * engine.h - interface of the engine: an adapter made of the module's own C files, with one
  * process, one interface and one CPU. The caller owns the wire and the clock.
  *
+ * The adapter may play both ends of a connection: each pair of its addresses stands for a peer.
+ *
  * Each call acts as a system call or an arriving packet. Before it returns, the works that
  * it has queued are done and grace periods are over, unless engine_in_a_row is set; timers fire only
  * in engine_pass(). A program has one engine; a misuse of locks, RCU or tables aborts it. In C, for C
@@ -27,17 +29,35 @@ extern "C" {
  * @sent:       take an IP packet that the adapter sends
  * @completion: take a completion event of the CQ that the process names @user
  * @event:      take an asynchronous event of the object that the process names @user
+ * @late:       return by how much a timer fires too late, ns. NULL: never
+ * @paging:     return how long missing pages of an on-demand region take to come, ns. NULL: 0
  */
 struct engine_host {
 	void *(*share)(size_t size, __u64 *offset);
 	void (*sent)(const void *packet, size_t size);
 	void (*completion)(int channel, __u64 user);
 	void (*event)(int type, __u64 user);
+	__u64 (*late)(void);
+	__u64 (*paging)(void);
 };
 
-/* Addresses of the interface, as GIDs: index 0 is an IPv4 address, 1 an IPv6 one. */
-#define ENGINE_ADDRESSES 2
+/* Addresses of the interface, as GIDs: even indices are IPv4 addresses, odd ones IPv6. */
+#define ENGINE_ADDRESSES 4
 extern const __u8 engine_address[ENGINE_ADDRESSES][16];
+
+/**
+ * struct engine_policy - properties of the adapter that engine_start() makes.
+ * @seed:    of its random numbers
+ * @quantum: DRR quantum, packets
+ * @sends:   credits of packets; 0: no limit
+ * @reads:   credits of reads and atomics, likewise
+ */
+struct engine_policy {
+	__u64 seed;
+	__u32 quantum, sends, reads;
+};
+
+extern struct engine_policy engine_policy;
 
 /** engine_start - load the module and make the adapter. */
 void engine_start(const struct engine_host *host);
@@ -49,6 +69,8 @@ void engine_stop(void);
  * coalesced. The engine segments them as a device does. False at first.
  */
 extern bool engine_gso;
+/** engine_single - true: packets from that address are sent singly all the same. */
+extern bool engine_single[ENGINE_ADDRESSES];
 
 /**
  * engine_in_a_row - true: packets that arrive in a row are handled before works that they queue, which
@@ -65,13 +87,26 @@ __u64 engine_now(void);
  * @until: time, ns
  */
 void engine_pass(__u64 until);
-/** engine_receive - let an IP packet arrive at the interface. */
+/** engine_idle - true if no work and no timer is queued. */
+bool engine_idle(void);
+/**
+ * engine_receive - let an IP packet arrive at the interface. In engine_host.sent() it comes as on
+ * another CPU while this one sends, so a side that is busy leaves it on its backlog.
+ */
 void engine_receive(const void *packet, size_t size);
+/** engine_backlog - packets that each queue of packets seems to have beside its own. */
+extern unsigned int engine_backlog;
+/** engine_page_out - take pages of on-demand regions away: those for which @chooses returns true. */
+void engine_page_out(bool (*chooses)(void));
+/** engine_credits - credits that queue pairs of the adapter hold. */
+__u32 engine_credits(void);
 
 /** engine_counter - read a counter of the adapter. Return: false if none has that name. */
 bool engine_counter(const char *name, __u64 *value);
 /** engine_fail_allocation - let the @n-th allocation from now on fail; 0: none. */
 void engine_fail_allocation(unsigned int n);
+/** engine_allocations - memory of the module that is allocated, in pieces. */
+long engine_allocations(void);
 
 /*
  * System calls of the process. Objects have handles. Return: 0 or a negative errno.
@@ -117,7 +152,7 @@ int engine_destroy_srq(__u32 handle);
  */
 struct engine_qp_init {
 	int type;
-	__u32 pd, send_cq, recv_cq, xrcd;
+	__u32 pd, send_cq, recv_cq, srq, xrcd;
 	__u64 user;
 	bool signal_all;
 	__u32 max_send_wr, max_recv_wr, max_send_sge, max_recv_sge;

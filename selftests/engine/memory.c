@@ -10,7 +10,7 @@
 #include <linux/slab.h>
 #include <stdlib.h>
 
-#include "engine.h"
+#include "runtime.h"
 
 /* Byte that fills an allocation which kmalloc() does not zero. */
 #define POISON 0xd5
@@ -20,6 +20,7 @@ struct user_namespace init_user_ns;
 int engine_spinning, engine_reading;
 
 static unsigned int fail_in;
+static long allocations;
 
 struct freed {
 	struct freed *next;
@@ -44,6 +45,11 @@ void engine_fail_allocation(unsigned int n)
 	fail_in = n;
 }
 
+long engine_allocations(void)
+{
+	return allocations;
+}
+
 static bool fails(void)
 {
 	return fail_in && !--fail_in;
@@ -53,7 +59,10 @@ void *engine_alloc(size_t size, gfp_t flags)
 {
 	if (!(flags & GFP_ATOMIC))
 		engine_may_sleep();
-	return fails() ? NULL : calloc(1, size);
+	if (fails())
+		return NULL;
+	allocations++;
+	return calloc(1, size);
 }
 
 void *kmalloc(size_t size, gfp_t flags)
@@ -74,6 +83,8 @@ void *kmemdup(const void *from, size_t size, gfp_t flags)
 
 void kfree(const void *memory)
 {
+	if (memory)
+		allocations--;
 	free((void *)memory);
 }
 
@@ -93,7 +104,7 @@ void engine_grace_period(void)
 		struct freed *first = freed;
 
 		freed = first->next;
-		free(first->memory);
+		kfree(first->memory);
 		free(first);
 	}
 }
@@ -103,7 +114,7 @@ static u64 state;
 
 void engine_seed(void)
 {
-	state = 0x7061766f;
+	state = engine_policy.seed;
 }
 
 u32 get_random_u32(void)

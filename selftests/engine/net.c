@@ -88,6 +88,7 @@ static bool matches(const struct pavo_flow *flow, const struct pavo_rx *rx)
 }
 
 bool engine_gso;
+bool engine_single[ENGINE_ADDRESSES];
 bool engine_in_a_row;
 
 void pavo_flow_connect(struct pavo_flow *flow, const void *user)
@@ -101,13 +102,16 @@ bool pavo_flow_loops(const struct dst_entry *dst)
 
 static struct dst_entry route;
 
+/* A packet arrives while the adapter sends. */
+static bool nested;
+
 /*
  * A packet looks up its route once, and passes its reference on. One that has its route may have to
  * wait until coalesced packets are sent, by their own.
  */
 struct dst_entry *pavo_flow_find_route(struct pavo_flow *flow)
 {
-	ENGINE_MUST(route.references <= engine_gso);
+	ENGINE_MUST(nested || route.references <= engine_gso);
 	route.references++;
 	return &route;
 }
@@ -148,11 +152,22 @@ void pavo_budget_add(enum pavo_loop loop, u32 rounds)
 
 bool pavo_deferred_icrc = true;
 
+static bool sends_singly(const struct pavo_flow *flow)
+{
+	unsigned int i;
+
+	for (i = 0; i < ENGINE_ADDRESSES; i++)
+		if (!memcmp(flow->sgid->gid.raw, engine_address[i], 16))
+			return engine_single[i];
+	return false;
+}
+
 enum pavo_icrc_defer pavo_icrc_may_defer(const struct pavo_flow *flow,
 					 const struct dst_entry *dst,
 					 struct pavo_gso_backoff *backoff)
 {
-	return engine_gso ? PAVO_ICRC_DEFER_ALL : PAVO_ICRC_DEFER_NONE;
+	return engine_gso && !sends_singly(flow) ? PAVO_ICRC_DEFER_ALL :
+						   PAVO_ICRC_DEFER_NONE;
 }
 
 bool pavo_flow_attaches(const struct pavo_flow *flow,
@@ -483,8 +498,11 @@ static bool udp_ok(struct datagram *d)
 	return !udp.check || !checksum(sum_of(d->sum + length, d->udp, length));
 }
 
+unsigned int engine_backlog;
+
 void engine_receive(const void *packet, size_t size)
 {
+	const bool was = nested;
 	struct datagram d;
 	struct sk_buff *skb;
 	size_t head;
@@ -500,11 +518,15 @@ void engine_receive(const void *packet, size_t size)
 	memcpy(skb_put(skb, head + d.left), d.ip, head + d.left);
 	skb->data += head;
 	skb->len -= head;
+	nested = engine_spinning;
 	local_bh_disable();
 	rcu_read_lock();
 	pavo_demux_receive(NULL, skb);
 	rcu_read_unlock();
 	local_bh_enable();
+	nested = was;
+	if (engine_spinning)
+		return;
 	ENGINE_MUST(!route.references);
 	if (!engine_in_a_row)
 		engine_settle();

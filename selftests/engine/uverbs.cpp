@@ -167,6 +167,7 @@ int Uverbs::create_qp(fake::Call &call)
 	init.pd = word(call, UVERBS_ATTR_CREATE_QP_PD_HANDLE);
 	init.send_cq = word(call, UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE);
 	init.recv_cq = word(call, UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE);
+	init.srq = word(call, UVERBS_ATTR_CREATE_QP_SRQ_HANDLE);
 	init.xrcd = word(call, UVERBS_ATTR_CREATE_QP_XRCD_HANDLE);
 	init.user = call.word[UVERBS_ATTR_CREATE_QP_USER_HANDLE];
 	init.signal_all = word(call, UVERBS_ATTR_CREATE_QP_FLAGS) &

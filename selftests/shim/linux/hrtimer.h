@@ -23,7 +23,8 @@ enum hrtimer_mode {
 struct hrtimer {
 	enum hrtimer_restart (*function)(struct hrtimer *timer);
 	ktime_t expires;
-	struct list_head queued; /* by expiry; or empty */
+	ktime_t fires; /* at @expires, or later if the caller of the engine delays it */
+	struct list_head queued; /* by @fires; or empty */
 };
 
 u64 ktime_get_ns(void);

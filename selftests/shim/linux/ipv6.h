@@ -5,6 +5,7 @@
 
 #include <linux/in6.h>
 #include_next <linux/ipv6.h>
+#include <linux/ip.h>
 #include <linux/skbuff.h>
 
 static inline struct ipv6hdr *ipv6_hdr(const struct sk_buff *skb)

@@ -59,6 +59,8 @@ enum {
 };
 
 extern const struct skb_shared_info engine_no_frags;
+/* Packets that a queue seems to have beside its own (engine.h). */
+extern unsigned int engine_backlog;
 
 #define skb_shinfo(skb) ((void)(skb), &engine_no_frags)
 #define skb_frag_size(frag) ((frag)->size)
@@ -100,6 +102,6 @@ void skb_unlink(struct sk_buff *skb, struct sk_buff_head *queue);
 void skb_queue_purge(struct sk_buff_head *queue);
 
 #define skb_queue_empty_lockless(queue) (!(queue)->count)
-#define skb_queue_len_lockless(queue) ((queue)->count)
+#define skb_queue_len_lockless(queue) ((queue)->count + engine_backlog)
 
 #endif /* PAVO_SHIM_SKBUFF_H */
