@@ -199,8 +199,10 @@ void Network::send(uint64_t now, unsigned from, Bytes packet)
 		return note(Fault::overflow, number, packet);
 	uint64_t time = *left + plan.delay;
 
-	if (plan.jitter && limits_.allows(Fault::jitter))
+	if (plan.jitter && limits_.allows(Fault::jitter)) {
+		happened_[size_t(Fault::jitter)]++;
 		time += random.below(plan.jitter);
+	}
 	if (strikes(Fault::reorder, number, plan.reorder, number)) {
 		note(Fault::reorder, number, packet);
 		time += random.between(1, plan.reorder_by);

@@ -230,6 +230,7 @@ __u64 World::late()
 
 	if (!world.plan_.late_by || !world.limits_.allows(Fault::late))
 		return 0;
+	world.outcome_.faults[size_t(Fault::late)]++;
 	return world.random_.below(world.plan_.late_by);
 }
 
