@@ -245,6 +245,9 @@ static void record_sent(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 span,
 
 	if (pavo_recovery_send_needs_time(r, &pavo_go_back_n))
 		now = ktime_get_ns();
+	/* It may have waited for a credit: its answer has the whole timeout. */
+	if (unlikely(qp->req.drr.active) && !pavo_recovery_in_flight(r))
+		pavo_timer_hold(&r->timer, ktime_get_ns());
 	todo = pavo_recovery_sent(r, &pavo_go_back_n, &what, now);
 	if (todo & PAVO_REC_COUNT_RETRANSMIT)
 		pavo_count(qp, tx_retransmits);

@@ -97,7 +97,7 @@ void Planner::make_machine()
 {
 	plan_.super = random_.chance(500);
 	plan_.single = {random_.chance(300), random_.chance(300)};
-	if (random_.chance(250)) {
+	if (random_.chance(350)) {
 		plan_.quantum = uint32_t(random_.between(32, 128));
 		plan_.send_credits = random_.chance(500) ?
 					     uint32_t(random_.between(2, 64)) :
@@ -112,7 +112,7 @@ void Planner::make_machine()
 		return;
 	plan_.nested = some(300, 300);
 	plan_.full_backlog = some(200, 300);
-	plan_.no_memory = some(200, 30);
+	plan_.no_memory = some(300, 30);
 	plan_.page_out = some(300, 100);
 }
 
@@ -250,14 +250,18 @@ Flow Planner::make_flow(const Connection &connection, bool may_be_wrong)
 	return flow;
 }
 
-/* Code of a timeout that no packet exceeds which is not lost (4.096 us * 2^code). */
+/*
+ * Code of a timeout that no packet exceeds which is not lost (4.096 us * 2^code), and no pause of a
+ * side that had no memory.
+ */
 uint8_t timeout_for(const Plan &plan, uint64_t more)
 {
 	const uint64_t round =
 		plan.links[0].longest() + plan.links[1].longest() + more;
 	uint8_t code = 1;
 
-	while (4096ull << code < 2 * round + 100 * us)
+	while (4096ull << code <
+	       2 * round + 100 * us + (plan.no_memory ? 2 * ms : 0))
 		code++;
 	return code;
 }
@@ -284,7 +288,7 @@ Connection Planner::make_connection()
 	c.retries = random_.chance(800) ? 7 : uint8_t(random_.between(1, 7));
 	c.rnr_retries = random_.chance(850) ? 7 : uint8_t(random_.below(7));
 	c.rnr_timer = uint8_t(random_.between(1, 12));
-	c.reads = uint8_t(random_.between(1, 8));
+	c.reads = uint8_t(random_.one_of({1, 1, 2, 3, 8}));
 	c.level = uint8_t(random_.below(8));
 	c.depth = random_.one_of({4u, 8u, 16u, 64u});
 	c.receive_size = long_ ? area_bytes : 3000;

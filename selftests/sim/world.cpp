@@ -92,6 +92,7 @@ private:
 	void touch(const Bytes &packet);
 	void check_touched();
 	void end_soon(size_t connection);
+	void check_retransmits(uint64_t harm) const;
 	void finish();
 	void arrive_while_busy();
 	uint64_t global_harm() const;
@@ -513,6 +514,25 @@ Outcome World::run()
 	return outcome_;
 }
 
+/*
+ * Where credits are limited, a request without AckReq waits for its ACK until the one behind it has a
+ * credit, or the loss timer expires.
+ */
+void World::check_retransmits(uint64_t harm) const
+{
+	const bool limited = plan_.send_credits || plan_.read_credits;
+	const uint64_t reasons =
+		harm + outcome_.not_ready + (limited ? outcome_.messages : 0);
+
+	if (outcome_.retransmits > reasons * again_most)
+		throw Failure(
+			"retransmits",
+			fmt::format("{} packets were sent once more, for {} "
+				    "faults and {} RNR NAKs",
+				    outcome_.retransmits, harm,
+				    outcome_.not_ready));
+}
+
 /* All is done: everything has to be at rest. */
 void World::finish()
 {
@@ -536,13 +556,7 @@ void World::finish()
 		throw Failure("credits",
 			      fmt::format("{} credits are held at rest",
 					  engine_credits()));
-	if (outcome_.retransmits > (harm + outcome_.not_ready) * again_most)
-		throw Failure(
-			"retransmits",
-			fmt::format("{} packets were sent once more, for {} "
-				    "faults and {} RNR NAKs",
-				    outcome_.retransmits, harm,
-				    outcome_.not_ready));
+	check_retransmits(harm);
 	objects_.reset();
 	engine_close();
 	engine_stop();
