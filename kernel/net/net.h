@@ -8,6 +8,7 @@
 #ifndef PAVO_NET_H
 #define PAVO_NET_H
 
+#include <linux/in.h>
 #include <linux/in6.h>
 #include <linux/netdevice.h>
 #include <linux/skbuff.h>

@@ -7,13 +7,14 @@
 #   cut    they are sent, and a device on the way makes packets with an ICRC of them
 #   plain  none is sent
 # Started by run.sh.
-# usage: guest.sh PROGRAM [NAME...]
+# usage: guest.sh any|distribution|all PROGRAM [NAME...]
+# any: paths that every kernel has; distribution: those that need a kernel of a distribution
 set -u
 here=$(dirname "$(readlink -f "$0")")
 # shellcheck source=selftests/verbs/lib.sh
 . "$here/../verbs/lib.sh"
-program=$1
-shift
+kernels=$1 program=$2
+shift 2
 wanted=("$@")
 number=0 failed=0
 
@@ -109,6 +110,7 @@ report()
 is_wanted()
 {
 	local name
+	[[ $kernels == all || $kernels == "${kernel:-any}" ]] || return 1
 	((${#wanted[@]})) || return 0
 	for name in "${wanted[@]}"; do
 		[[ $1 == *"$name"* ]] && return 0
@@ -118,7 +120,7 @@ is_wanted()
 
 # path NAME KIND TOPOLOGY [ARGUMENT...]: one test. With "lossy" for KIND the path loses packets:
 # then data has to arrive, and no more is known. Variables: family is v4 or v6; also is one more test
-# of pavo-verbs.
+# of pavo-verbs; kernel is "distribution" for what the native one lacks.
 path()
 {
 	local name=$1 kind=$2 bad=0 output options=()
@@ -191,15 +193,15 @@ family=v6 path "a router, IPv6" whole router
 path "a router, and no offload behind it" cut router_without
 family=v6 path "a router, and no offload behind it, IPv6" cut router_without
 path "a bridge" whole switch
-tenant "a tenant who forges"
+kernel=distribution tenant "a tenant who forges"
 path "a VLAN" whole vlans_of_wire
 path "a macvlan" whole macvlans
-path "a bond" whole bonds
-path "rules of a filter on the way" whole filtered_router
+kernel=distribution path "a bond" whole bonds
+kernel=distribution path "rules of a filter on the way" whole filtered_router
 path "a mirror of what is sent" whole mirrored
 path "a packet socket that looks" whole watched
-path "an XDP program that looks" cut inspected
-after=still_carried path "taps of virtual machines" cut tapped
+kernel=distribution path "an XDP program that looks" cut inspected
+kernel=distribution after=still_carried path "taps of virtual machines" cut tapped
 path "rdma_rxe at the other end" plain to_rxe
 path "rdma_rxe, and no offload of tunnels" cut to_rxe_without
 path "one adapter, with itself" whole loopback

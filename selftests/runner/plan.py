@@ -124,8 +124,9 @@ TEST = {
     "wirefuzz": Row(kernels=NATIVE, inputs=GUEST_INPUTS + ("userspace/libpavo/",
                                                            "selftests/wire/wire.sh"),
                     programs=("selftests/wirefuzz/pavo-wirefuzz",)),
-    # Bonds, filters and mirrors are the distribution kernel's.
-    "paths": Row(programs=("selftests/verbs/pavo-verbs",)),
+    "paths": Row(kernels=NATIVE, calls=True, programs=("selftests/verbs/pavo-verbs",)),
+    # Bonds, filters and tunnels are the distribution kernel's.
+    "paths-distribution": Row(programs=("selftests/verbs/pavo-verbs",)),
     # Controllers of disks are the emulator's.
     "disks": Row(once=True, wide=(), programs=("selftests/disks/",)),
     # More of the same, with a host beside the I/O unit: in `make test-full`.
@@ -176,6 +177,7 @@ FULL = {
     "interop": on_kernels("interop", "default", "native", "native-sanitizer", wide=()),
     "apps": on_kernels("apps", "default", "native", "native-sanitizer", wide=DEFAULT),
     "apps-storage": on_kernels("apps-storage", "default", "sanitizer"),
+    "paths": on_kernels("paths", "default", "native"),
     "vm": on_kernels("vm", "native", "default"),
     "vm-fresh": dataclasses.replace(TEST["vm-fresh"], asked=False),
     # On "devices" processes map memory of a controller.

@@ -9,9 +9,9 @@ set -u
 tests=$(dirname "$(dirname "$(readlink -f "$0")")")
 # In a plain run fewer races than the program makes by itself. With --wide many more, the longest
 # messages and the most queue pairs.
-wide=() races=(--races 30000) most=()
+wide=() races=(--races 10000) most=()
 # A kernel with checkers is several times slower.
-[ ! -e /sys/kernel/debug/kmemleak ] || races=(--races 10000)
+[ ! -e /sys/kernel/debug/kmemleak ] || races=(--races 5000)
 if [ "$1" = --wide ]; then
 	wide=(--wide) races=()
 	most=(--only data.huge --only scale. --only armed.crowd --only rkm.other_traffic)

@@ -6,14 +6,14 @@
 # selftests/run, or by hand after `make`.
 # usage: run.sh [verbs|faults|translate|window|life...]: tests of these groups only
 # PAVO_WIDE=1 (make test-full): more races, the longest messages, the most queue pairs.
-# SECONDS_OF_FUZZ: 20, or so many.
+# SECONDS_OF_FUZZ: 8, or so many.
 set -u
 here=$(dirname "$(readlink -f "$0")")
 # shellcheck source=selftests/verbs/host-lib.sh
 . "$here/../verbs/host-lib.sh"
 
 [ $# -gt 0 ] || set -- verbs faults translate window life
-fuzz=${SECONDS_OF_FUZZ:-20}
+fuzz=${SECONDS_OF_FUZZ:-8}
 mem=2G seconds=$((480 + fuzz)) wide=
 if [ -n "${PAVO_WIDE:-}" ]; then
 	mem=6G seconds=$((2400 + fuzz)) wide=--wide

@@ -317,7 +317,7 @@ INSTANTIATE_TEST_SUITE_P(Drr, Shares,
 /* At random: pools are never overdrawn (check()), all that waits goes on, nothing is kept. */
 TEST(Drr, AtRandomNoneStarvesAndNoCreditIsLost)
 {
-	for (unsigned seed = 0; seed < 40; seed++) {
+	for (unsigned seed = 0; seed < times(8); seed++) {
 		Random random(seed);
 		Adapter adapter(random.below(20), random.below(8),
 				2 + random.below(40));

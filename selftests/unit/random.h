@@ -3,7 +3,8 @@
  * random.h - random values for property tests.
  *
  * The seed is fixed so that a failure is found again by running again; with
- * PAVO_SEED=n in the environment other values are tried.
+ * PAVO_SEED=n in the environment other values are tried, with PAVO_WIDE=1
+ * (make test-full) more of them.
  */
 #ifndef PAVO_UNIT_RANDOM_H
 #define PAVO_UNIT_RANDOM_H
@@ -40,5 +41,11 @@ public:
 private:
 	std::mt19937_64 engine_;
 };
+
+/* How often a test with random values does a thing. */
+inline unsigned times(unsigned plain)
+{
+	return std::getenv("PAVO_WIDE") ? 5 * plain : plain;
+}
 
 #endif /* PAVO_UNIT_RANDOM_H */

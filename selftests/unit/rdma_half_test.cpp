@@ -168,7 +168,7 @@ void happens_once(Bench &bench, Half &half, bool notify)
 /* All forms: every byte comes once, whatever is lost, and the notification when all are there. */
 TEST(RdmaEngine, HalfOperationsOnce)
 {
-	for (unsigned seed = 0; seed < 30; seed++) {
+	for (unsigned seed = 0; seed < times(12); seed++) {
 		Bench bench(200 + seed, 700);
 		Random random(seed);
 
@@ -202,7 +202,7 @@ TEST(RdmaEngine, HalfOperationsOnce)
  */
 TEST(RdmaEngine, OnceAlthoughAdaptersAreRecovered)
 {
-	for (unsigned seed = 0; seed < 30; seed++) {
+	for (unsigned seed = 0; seed < times(12); seed++) {
 		Bench bench(300 + seed, 700);
 		Random random(seed);
 		uint32_t all = 0;

@@ -29,7 +29,10 @@ constexpr uint64_t slice_packets = 512, slice_bytes = 4 << 20;
 constexpr auto longest_allowed = std::chrono::milliseconds(50);
 constexpr int witness_rounds = 5;
 
-/* A thread that sleeps and wakes; it notes the longest time between two wakings. */
+/*
+ * A thread that sleeps and wakes; it notes the longest time between two wakings. It sleeps long
+ * enough that a native guest on a busy CPU, which loses that CPU at each waking, gets on.
+ */
 class Witness {
 public:
 	Witness() : thread_([this] { watch(); })
@@ -60,7 +63,7 @@ private:
 
 		for (bool stop = false; !stop; wakings_++) {
 			stop = stop_;
-			usleep(200);
+			usleep(1000);
 			const auto now = std::chrono::steady_clock::now();
 
 			longest_ = std::max<std::chrono::nanoseconds>(

@@ -4,16 +4,12 @@
 #define PAVO_SHIM_IP_H
 
 #include_next <linux/ip.h>
+#include <linux/in.h>
 #include <linux/skbuff.h>
 
 static inline struct iphdr *ip_hdr(const struct sk_buff *skb)
 {
 	return (struct iphdr *)skb_network_header(skb);
-}
-
-static inline bool ipv4_is_multicast(__be32 address)
-{
-	return ntohl(address) >> 28 == 0xe;
 }
 
 /* No packet comes by a VRF. */
