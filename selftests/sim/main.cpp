@@ -101,7 +101,7 @@ Limits limits_of(const Options &o)
 std::string command_of(uint64_t seed, const Limits &limits)
 {
 	std::string text =
-		fmt::format("selftests/sim/run --seeds 1 --from {}", seed);
+		fmt::format("selftests/sim/simulate --seeds 1 --from {}", seed);
 	std::string without;
 
 	for (Fault fault : limits.without)

@@ -495,9 +495,9 @@ void FlowOracle::check_status(const Message &m, const Completion &done,
 		right = excuse.ended;
 		break;
 	case IBV_WC_RETRY_EXC_ERR:
-		right = excuse.harm > retries_ ||
-			((wrong || excuse.ended) &&
-			 (excuse.harm || excuse.ended));
+		/* After a refusal the peer is silent, so one lost answer is enough. */
+		right = excuse.harm > retries_ || excuse.ended ||
+			(wrong && excuse.faults);
 		break;
 	case IBV_WC_RNR_RETRY_EXC_ERR:
 		right = rnr_retries_ < 7 && excuse.not_ready > rnr_retries_;

@@ -99,6 +99,7 @@ struct Excuse {
 		false; /* the other end has failed, or the queue pair was ended */
 	unsigned harm =
 		0; /* packets of the connection that had faults since it was posted */
+	bool faults = false; /* the connection has had any */
 	unsigned not_ready = 0; /* RNR NAKs in all */
 };
 

@@ -351,6 +351,7 @@ Excuse World::excuse(size_t connection, unsigned from, size_t message) const
 	return {state.ended || other.failed() || other.wrong_posted() ||
 			self.failed(),
 		unsigned(state.harm + global_harm() - before),
+		state.harm + global_harm() > 0,
 		unsigned(counter("tx_rnr_naks"))};
 }
 
