@@ -195,10 +195,13 @@ struct BroadcastTarget::State {
 			arrival({message.from, done.tag});
 		/*
 		 * A source that misses it makes another attempt. progress() starts the acknowledgments
-		 * of all that has come with one call.
+		 * of all that has come with one call, unless they fill the FIFO before.
 		 */
-		(void)rdma.prepare_kind(message_kind::broadcast, message.from,
-					ack.encode());
+		if (!rdma.prepare_kind(message_kind::broadcast, message.from,
+				       ack.encode()) &&
+		    rdma.window_->start())
+			(void)rdma.prepare_kind(message_kind::broadcast,
+						message.from, ack.encode());
 	}
 
 	Rdma &rdma;
