@@ -45,8 +45,8 @@ OPTIONS := CONFIG_PAVO_WINDOWS=$(WINDOWS) CONFIG_PAVO_DIRECT=$(DIRECT)
 ifneq ($(filter-out y n,$(WINDOWS) $(DIRECT)),)
 $(error WINDOWS and DIRECT are y or n)
 endif
-# SPARSE=1 checks every file with sparse while it is compiled
-C    := $(if $(SPARSE),C=1 )
+# SPARSE=1 checks every file with sparse while it is compiled; SPARSE=FILE by that program
+C    := $(if $(SPARSE),C=1 $(if $(filter-out 1,$(SPARSE)),CHECK='$(SPARSE)' ))
 
 export PAVO_KERNEL := $(KERNEL)
 export RDMA_CORE_SRC

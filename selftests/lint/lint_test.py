@@ -412,6 +412,29 @@ def lines_of_make_by_step():
         "MODPOST /b/Module.symvers": []}, said
 
 
+def a_source_is_known_with_its_headers():
+    """Sparse looks at a source again when a header has changed that it includes by others."""
+    files = {"kernel/a/a.c": b'#include <linux/x.h>\n#include "b.h"\n',
+             "kernel/a/b.h": b'# include "../c.h"\n#include <rdma/abi.h>\n',
+             "kernel/c.h": b'#include "a/b.h"\n', "kernel/d.h": b"",
+             "uapi/rdma/abi.h": b"abi"}
+
+    def read_all():
+        return module_build.read_with_headers(lambda n: files.get(n, b""), "kernel/a/a.c")
+
+    assert read_all()[::2] == ["kernel/a/a.c", "kernel/a/b.h", "kernel/c.h", "uapi/rdma/abi.h"]
+    before = read_all()
+    files["uapi/rdma/abi.h"] = b"ABI"
+    assert read_all() != before
+
+
+def a_step_with_a_finding_is_not_quiet():
+    """Nor is a source that was not built."""
+    said = {"source /b/kernel/a/a": [], "source /b/kernel/b": ["kernel/b.c:1: warning: odd"]}
+    assert module_build.find_quiet(said, ["kernel/a/a.c", "kernel/b.c", "kernel/c.c"]) == [
+        "kernel/a/a.c"]
+
+
 def hashes_are_bounded():
     """Those that were used last stay."""
     with tempfile.TemporaryDirectory() as folder:

@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 
 # Messages of the compiler and sparse about our sources; and messages about the results:
 # of modpost about sections and symbols, of objtool about code.
@@ -103,13 +104,50 @@ def link_without(tree, folder, options):
     return said or (done.stdout.splitlines()[-5:] if done.returncode else [])
 
 
-def build(tree, folder, key, jobs):
-    """Builds the module. Return: make's status, and what is said of it."""
+def read_log(folder):
+    """All that make said of the last build of the module: its own output has the findings only
+    (qemu-scripts/build-step)."""
+    logs = sorted(folder.glob("logs/module-*.log"), key=lambda log: log.stat().st_mtime)
+    return logs[-1].read_text(errors="replace") if logs else ""
+
+
+INCLUDE = re.compile(rb'^\s*#\s*include\s+["<]([^">]+)[">]', re.MULTILINE)
+
+
+def read_with_headers(read, source):
+    """What findings about a source of the module depend on: [path, bytes, ...] of it and of all
+    headers of the module that it includes. `read` returns nothing for a file that is not there."""
+    found, left = {}, [source]
+    while left:
+        path = left.pop()
+        if path in found or not read(path):
+            continue
+        found[path] = read(path)
+        for name in INCLUDE.findall(found[path]):
+            left += [os.path.normpath(os.path.join(folder, name.decode()))
+                     for folder in (os.path.dirname(path), "kernel", "uapi")]
+    return [part for path in sorted(found) for part in (path, found[path])]
+
+
+def find_quiet(said, sources):
+    """Those of the sources of which the steps of a build said nothing."""
+    quiet = {step for step, findings in said.items() if not findings}
+    return [source for source in sources
+            if any(step.endswith("/" + os.path.splitext(source)[0]) for step in quiet)]
+
+
+def build(tree, folder, key, jobs, known=()):
+    """Builds the module; sparse leaves out the sources that are `known` to be clean. Return:
+    make's status, what is said of it, and findings by step."""
     variables = outer_variables()
     record = Record(folder, f"{key} {variables} {os.environ.get('KERNEL')} "
                             f"{os.environ.get('KDIR')}")
-    done = make(tree, folder, variables, f"JOBS={jobs}", "SPARSE=1")
-    said = record.take(done.stdout)
+    with tempfile.NamedTemporaryFile("w", prefix="pavo-clean") as names:
+        names.write("".join(f"{source}\n" for source in known))
+        names.flush()
+        done = make(tree, folder, f"{variables} PAVO_CLEAN={names.name}", f"JOBS={jobs}",
+                    f"SPARSE={tree}/selftests/lint/check-source")
+    said = record.take(read_log(folder) or done.stdout)
     if done.returncode and not said:
         said = done.stdout.splitlines()[-20:]
-    return done.returncode, said
+    return done.returncode, said, record.said
