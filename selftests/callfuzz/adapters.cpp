@@ -4,11 +4,13 @@
  */
 #include "adapters.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <rdma/rdma_netlink.h>
 #include <linux/netlink.h>
@@ -70,9 +72,11 @@ int known_name(const std::string &name)
 	return -1;
 }
 
+const char *const witnesses[] = {"wa0", "wb0"};
+
 bool is_witness(const std::string &name)
 {
-	return name == "wa0" || name == "wb0";
+	return std::ranges::count(witnesses, name) > 0;
 }
 
 void remove_adapter(uint32_t index)
@@ -234,6 +238,11 @@ bool find_places(Places &places)
 	const auto end = Clock::now() + std::chrono::seconds(10);
 	const auto there = list_adapters();
 
+	for (size_t i = 0; i < std::size(witnesses); i++) {
+		if (!there.count(witnesses[i]))
+			return false;
+		places.witness[i] = there.at(witnesses[i]);
+	}
 	for (int i = 0; i < devices; i++) {
 		auto found = there.find(names[i]);
 

@@ -117,7 +117,20 @@ private:
 			return number < 2 * devices ? places.sgid[number] :
 						      number - 2 * devices;
 		if (field.name == "device")
-			return number < devices ? places.index[number] : number;
+			return device_of(number);
+		return number;
+	}
+
+	/* A number that is none of ours stays, but what netlink cuts off is nobody's witness. */
+	uint64_t device_of(uint64_t number) const
+	{
+		const Places &places = hands_.shared.places;
+
+		if (number < devices)
+			return places.index[number];
+		for (uint32_t witness : places.witness)
+			if (uint32_t(number) == witness)
+				return ~number;
 		return number;
 	}
 

@@ -46,6 +46,7 @@ struct Box {
 /* The known facts of the adapters; index 4 and above of gids: see world.cpp. */
 struct Places {
 	uint32_t index[devices]; /* of netlink */
+	uint32_t witness[2]; /* of its adapters, that no program names */
 	int uverbs[devices];
 	uint32_t sgid[2 * devices]; /* index of its address of IPv4, of IPv6 */
 	uint8_t gid[16][16];
