@@ -19,6 +19,7 @@ storage()
 		"$here/storage/$1 use @ $1-@"
 }
 
+export PAVO_WIDE=$wide
 storage nvme nvme nvme-cli nvmet-rdma nvme-rdma brd
 storage nfs mount.nfs nfs-common nfsd rpcrdma
 storage iser iscsiadm open-iscsi ib_isert ib_iser brd

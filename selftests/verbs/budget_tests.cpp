@@ -322,7 +322,7 @@ PV_TEST_TWO_CPUS("budget.offline",
 		 "a CPU goes offline while an adapter's packets to itself wait "
 		 "on it: another one takes them, and none is lost")
 {
-	constexpr uint32_t readers = 8, reads = 32, most_turns = 6;
+	constexpr uint32_t readers = 8, reads = 12, most_turns = 6;
 	/* Nothing that is lost is sent again. */
 	const LinkSpec spec = {.timeout = 0, .cap = deep(reads)};
 	Loopback loopback(env);

@@ -242,10 +242,10 @@ void under_traffic(
 	}
 }
 
-/* Of @all rounds a quarter in a plain run, all in a wide one (smp/guest.sh --wide). */
+/* Of @all rounds an eighth in a plain run, all in a wide one (smp/guest.sh --wide). */
 uint32_t rounds_of(uint32_t all)
 {
-	return getenv("PAVO_WIDE") ? all : all / 4;
+	return getenv("PAVO_WIDE") ? all : all / 8;
 }
 
 /* All of it may be used for something else, FIFOs too, while packets still come. */

@@ -14,8 +14,10 @@ here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 # verified DEVICE ARGUMENTS...: fio writes at random, reads back and compares.
 verified()
 {
+	local size=8M
+	[ -z "${PAVO_WIDE:-}" ] || size=32M
 	fio --name=verify --filename="$1" --ioengine=libaio --direct=1 \
-		--iodepth=16 --size=32M --rw=randwrite --bsrange=4k-256k \
+		--iodepth=16 --size=$size --rw=randwrite --bsrange=4k-256k \
 		--verify=crc32c --verify_fatal=1 --output-format=terse \
 		--terse-version=3 "${@:2}" >/dev/null
 }
