@@ -43,7 +43,7 @@ struct pavo_windows;
 /* Regions and memory windows, which share the indexes of keys. */
 #define PAVO_MAX_MR 0x7fffff
 #define PAVO_MAX_MW 0x7fffff
-/* Each IPv6 group takes option memory of the namespace's socket, which is limited. */
+/* The interface joins each of them. */
 #define PAVO_MAX_MCAST_GRP 256
 /* Most copies of one packet. */
 #define PAVO_MAX_MCAST_QP_ATTACH 256

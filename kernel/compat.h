@@ -303,18 +303,6 @@ static inline struct net_device *pavo_ip6_dev_find(struct net *net,
 {
 	return ipv6_stub->ipv6_dev_find(net, addr, NULL);
 }
-
-static inline int pavo_ip6_join(struct sock *sk, int ifindex,
-				const struct in6_addr *group)
-{
-	return ipv6_stub->ipv6_sock_mc_join(sk, ifindex, group);
-}
-
-static inline int pavo_ip6_leave(struct sock *sk, int ifindex,
-				 const struct in6_addr *group)
-{
-	return ipv6_stub->ipv6_sock_mc_drop(sk, ifindex, group);
-}
 #elif IS_ENABLED(CONFIG_IPV6)
 #include <net/addrconf.h>
 #include <net/ipv6.h>
@@ -329,18 +317,6 @@ static inline struct net_device *pavo_ip6_dev_find(struct net *net,
 {
 	return ipv6_dev_find(net, addr, NULL);
 }
-
-static inline int pavo_ip6_join(struct sock *sk, int ifindex,
-				const struct in6_addr *group)
-{
-	return ipv6_sock_mc_join(sk, ifindex, group);
-}
-
-static inline int pavo_ip6_leave(struct sock *sk, int ifindex,
-				 const struct in6_addr *group)
-{
-	return ipv6_sock_mc_drop(sk, ifindex, group);
-}
 #else
 static inline struct dst_entry *pavo_ip6_route(struct net *net,
 					       struct flowi6 *fl)
@@ -352,18 +328,6 @@ static inline struct net_device *pavo_ip6_dev_find(struct net *net,
 						   const struct in6_addr *addr)
 {
 	return NULL;
-}
-
-static inline int pavo_ip6_join(struct sock *sk, int ifindex,
-				const struct in6_addr *group)
-{
-	return -EAFNOSUPPORT;
-}
-
-static inline int pavo_ip6_leave(struct sock *sk, int ifindex,
-				 const struct in6_addr *group)
-{
-	return -EAFNOSUPPORT;
 }
 #endif
 

@@ -4,15 +4,15 @@
  * adapter's QPs and windows, so that routers and switches forward the packets to this machine and
  * the network stack accepts them.
  *
- * Called by qp/mcast.c and window/window_group.c under RTNL. IPv6 lets a socket join a group once,
- * so the users of each group are counted here.
+ * Called by qp/mcast.c and window/window_group.c under RTNL. The interface itself joins: a socket's
+ * groups are bounded by its option memory, and all adapters of a namespace have one socket.
  */
 #include <linux/igmp.h>
 #include <linux/inetdevice.h>
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
+#include <net/addrconf.h>
 #include <net/route.h>
-#include "compat.h"
 #include "net/net.h"
 #include "net_private.h"
 
@@ -42,13 +42,35 @@ static bool is_joined(const struct in_device *in_dev, __be32 group)
 	return list;
 }
 
-static int join_ip(const struct pavo_port *port, struct net_device *ndev,
-		   const struct in6_addr *gid)
+#if IS_ENABLED(CONFIG_IPV6)
+static int join_ip6(struct net_device *ndev, const struct in6_addr *gid)
+{
+	if (!__in6_dev_get(ndev))
+		return -EADDRNOTAVAIL;
+	return ipv6_dev_mc_inc(ndev, gid);
+}
+
+static void leave_ip6(struct net_device *ndev, const struct in6_addr *gid)
+{
+	ipv6_dev_mc_dec(ndev, gid);
+}
+#else
+static int join_ip6(struct net_device *ndev, const struct in6_addr *gid)
+{
+	return -EAFNOSUPPORT;
+}
+
+static void leave_ip6(struct net_device *ndev, const struct in6_addr *gid)
+{
+}
+#endif
+
+static int join_ip(struct net_device *ndev, const struct in6_addr *gid)
 {
 	struct in_device *in_dev;
 
 	if (!ipv6_addr_v4mapped(gid))
-		return pavo_net_group6(port->net, ndev, gid, true);
+		return join_ip6(ndev, gid);
 	in_dev = __in_dev_get_rtnl(ndev);
 	if (!in_dev)
 		return -EADDRNOTAVAIL;
@@ -57,13 +79,12 @@ static int join_ip(const struct pavo_port *port, struct net_device *ndev,
 	return is_joined(in_dev, gid->s6_addr32[3]) ? 0 : -ENOMEM;
 }
 
-static void leave_ip(const struct pavo_port *port, struct net_device *ndev,
-		     const struct in6_addr *gid)
+static void leave_ip(struct net_device *ndev, const struct in6_addr *gid)
 {
 	struct in_device *in_dev;
 
 	if (!ipv6_addr_v4mapped(gid)) {
-		pavo_net_group6(port->net, ndev, gid, false);
+		leave_ip6(ndev, gid);
 		return;
 	}
 	in_dev = __in_dev_get_rtnl(ndev);
@@ -89,7 +110,7 @@ static void forget_joined(struct pavo_port *port, struct joined_group *group)
 	struct net_device *ndev = own_ndev(port);
 
 	if (ndev)
-		leave_ip(port, ndev, &group->gid);
+		leave_ip(ndev, &group->gid);
 	hlist_del(&group->node);
 	kfree(group);
 }
@@ -109,7 +130,7 @@ int pavo_net_join(struct pavo_port *port, const struct in6_addr *gid)
 	group = kzalloc(sizeof(*group), GFP_KERNEL_ACCOUNT);
 	if (!group)
 		return -ENOMEM;
-	err = join_ip(port, ndev, gid);
+	err = join_ip(ndev, gid);
 	if (err) {
 		kfree(group);
 		return err;

@@ -17,20 +17,6 @@
 
 struct page;
 
-/**
- * pavo_net_group6 - make an interface join or leave an IPv6 group by the socket of its namespace
- * (socket.c).
- * @net:   the namespace
- * @ndev:  the interface
- * @group: the group
- * @join:  false: leave
- *
- * Context: RTNL is held.
- * Return: 0; -EAFNOSUPPORT: the namespace has no IPv6 socket; or an errno of IPv6.
- */
-int pavo_net_group6(struct net *net, const struct net_device *ndev,
-		    const struct in6_addr *group, bool join);
-
 /* The table of ports by interface (port.c). */
 #define PAVO_PORTS_BITS 6
 extern struct hlist_head pavo_ports[1 << PAVO_PORTS_BITS];

@@ -155,26 +155,6 @@ out:
 	mutex_unlock(&nets_mutex);
 }
 
-int pavo_net_group6(struct net *net, const struct net_device *ndev,
-		    const struct in6_addr *group, bool join)
-{
-	struct pavo_net *pn;
-	int err = -EAFNOSUPPORT;
-	struct sock *sk;
-
-	mutex_lock(&nets_mutex);
-	pn = find_net(net);
-	if (pn && pn->v6) {
-		sk = pn->v6->sk;
-		lock_sock(sk);
-		err = join ? pavo_ip6_join(sk, ndev->ifindex, group) :
-			     pavo_ip6_leave(sk, ndev->ifindex, group);
-		release_sock(sk);
-	}
-	mutex_unlock(&nets_mutex);
-	return err;
-}
-
 /*
  * Close the sockets of a namespace that ends, after its interfaces were unregistered. Adapters that
  * are being removed may still refer to them.

@@ -18,22 +18,32 @@ inline unsigned parameter(const std::string &name)
 	return read_word<unsigned>(parameter_file(name));
 }
 
-/* It has that value while this lives. Throws Missing: it cannot have it. */
-class Parameter {
+/* A file has that value while this lives. Throws Missing: it cannot have it. */
+class Setting {
 public:
 	template <class T>
-	Parameter(const std::string &name, const T &value)
-		: path_(parameter_file(name)), before_(read_word(path_))
+	Setting(const std::string &path, const T &value)
+		: path_(path), before_(read_word(path_))
 	{
 		if (!write_word(path_, value))
 			throw Missing("such value of " + path_);
 	}
 
-	~Parameter() { write_word(path_, before_); }
-	Parameter(const Parameter &) = delete;
+	~Setting() { write_word(path_, before_); }
+	Setting(const Setting &) = delete;
 
 private:
 	std::string path_, before_;
+};
+
+/* A parameter of the module, likewise. */
+class Parameter : public Setting {
+public:
+	template <class T>
+	Parameter(const std::string &name, const T &value)
+		: Setting(parameter_file(name), value)
+	{
+	}
 };
 
 } // namespace common

@@ -390,6 +390,21 @@ PV_TEST_LOCAL("mcast.joined",
 	REQUIRE(!is_joined(gid), "joined without a member");
 }
 
+PV_TEST_LOCAL("mcast.joined_many",
+	      "groups of one adapter take no room for groups of another one in "
+	      "its namespace, whatever a socket may join")
+{
+	const Side one = make_ud(env.a, env.info_a),
+		   two = make_ud(env.b, env.info_b);
+	/* A socket has room for one of IPv6. */
+	const common::Setting least("/proc/sys/net/core/optmem_max", 100);
+
+	for (uint16_t i = 0; i < 20; i++)
+		must_attach(one, group_gid(env, uint16_t(4000 + i)));
+	must_attach(two, group_gid(env, 4100));
+	REQUIRE(is_joined(group_gid(env, 4019)), "not joined");
+}
+
 PV_TEST("mcast.qkey",
 	"members with another Q_Key, or without a receive, miss it")
 {
