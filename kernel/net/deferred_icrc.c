@@ -482,21 +482,23 @@ static int parse_deferred(struct segmentation *seg)
 }
 
 /*
- * Note that a packet, whose first PSN is @psn, loses its metadata. False: its attached memory must
- * not be read any more.
+ * Note that a packet, whose first PSN is @psn, loses its metadata. Return: 0; -ESTALE: its attached
+ * memory must not be read any more.
  */
-static bool leaves_machine(const struct pavo_meta *meta, u32 psn)
+static int note_plain_packet(const struct pavo_meta *meta, u32 psn)
 {
 	struct pavo_conn *conn;
 
 	if (!meta->port)
-		return true;
+		return 0;
 	conn = calls->conn(meta->port, meta->qpn);
 	if (conn)
 		pavo_conn_sent_plain(conn);
-	return !(meta->flags & PAVO_META_ATTACHED) ||
-	       calls->may_read(meta->port, meta->qpn, psn, meta->lkey,
-			       meta->token);
+	if (!(meta->flags & PAVO_META_ATTACHED) ||
+	    calls->may_read(meta->port, meta->qpn, psn, meta->lkey,
+			    meta->token))
+		return 0;
+	return -ESTALE;
 }
 
 /*
@@ -515,10 +517,10 @@ static struct sk_buff *segment_gso(struct sk_buff *skb,
 	int err;
 
 	err = parse_deferred(&seg);
+	if (!err)
+		err = note_plain_packet(&seg.meta, seg.pkt.psn);
 	if (err)
 		return ERR_PTR(err);
-	if (!leaves_machine(&seg.meta, seg.pkt.psn))
-		return ERR_PTR(-ESTALE);
 	atomic_long_inc(&deferred_segmented);
 	n = seg.meta.packets ?: seg.pkt.npkts;
 	for (i = 0; i < n; i++) {

@@ -119,7 +119,7 @@ void pavo_guard_end(struct net *net);
  *
  * Pulls the headers out of page fragments first, because their sender may still write to these, and
  * a header must read the same when a backlog is drained. Does not pull payload, so that a page of
- * payload stays a page (see whole_page()).
+ * payload stays a page.
  */
 enum pavo_parse_status pavo_parse_headers(struct pavo_pkt *pkt,
 					  struct sk_buff *skb,

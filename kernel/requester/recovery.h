@@ -317,12 +317,20 @@ static inline void pavo_recovery_skip(struct pavo_recovery *r)
 	r->upsn = r->npsn;
 }
 
-/** pavo_recovery_may_request_ack - true if no packet before @end has requested its ACK. */
-static inline bool pavo_recovery_may_request_ack(const struct pavo_recovery *r,
-						 u32 end)
+/**
+ * pavo_recovery_request_ack - event: the packet before @end is to be retransmitted with AckReq.
+ * @r:   recovery state
+ * @end: PSN behind that packet
+ *
+ * Return: true: retransmit it; false: a packet before @end has requested its ACK.
+ */
+static inline bool pavo_recovery_request_ack(struct pavo_recovery *r, u32 end)
 {
-	return r->no_ack_req && end != r->ack_requested &&
-	       pavo_psn_diff(end, r->upsn) > 0;
+	if (!r->no_ack_req || end == r->ack_requested ||
+	    pavo_psn_diff(end, r->upsn) <= 0)
+		return false;
+	r->ack_requested = end;
+	return true;
 }
 
 /** pavo_recovery_completes - true if a message of @npkts packets from @first on is acknowledged. */

@@ -394,9 +394,8 @@ static bool request_ack(struct pavo_qp *qp)
 	} else if (pavo_qp_state(qp) != IB_QPS_SQD) {
 		return false;
 	}
-	if (!pavo_is_reliable(qp) || !pavo_recovery_may_request_ack(r, end))
+	if (!pavo_is_reliable(qp) || !pavo_recovery_request_ack(r, end))
 		return false;
-	r->ack_requested = end;
 	pavo_transmit_seek(qp, pavo_psn_add(end, -1));
 	/* Reads and atomics are answered in any case. */
 	if (!pavo_op_is_answered(pavo_swqe(req, req->cursor.wqe)->op))

@@ -399,7 +399,7 @@ struct pavo_fifo_window *pavo_window_open(struct pavo_dev *dev,
 	page = window->commands->addr;
 	pavo_worker_add(&to_pavo_uctx(uctx)->worker, &window->page,
 			&page->flags, poll_windows);
-	/* After publish_window(): a later recovery finds the window. */
+	/* After pavo_window_publish(): a later recovery finds the window. */
 	pavo_window_show_recoveries(window);
 	resp->window = window->id;
 	resp->max_payload = window->max_payload;

@@ -121,7 +121,7 @@ private:
 		return number;
 	}
 
-	/* A number that is none of ours stays, but what netlink cuts off is nobody's witness. */
+	/* Netlink cuts a number to 32 bits: the rest of it names no witness's adapter. */
 	uint64_t device_of(uint64_t number) const
 	{
 		const Places &places = hands_.shared.places;

@@ -145,6 +145,22 @@ template <class Kind> void follow()
 	EXPECT_EQ(good.or_else([](const Error &) -> R { return 1; }), 7);
 	EXPECT_EQ(bad.error_or(Error()), Error(ENOSPC));
 	EXPECT_FALSE(good.error_or(Error()));
+	auto other = [](const Error &error) {
+		return Error(error.number() + 1);
+	};
+	EXPECT_EQ(bad.transform_error(other), Wrong(ENOSPC + 1));
+	EXPECT_EQ(good.transform_error(other), 7);
+
+	typename Kind::template Of<std::string> name = "from a literal";
+	EXPECT_EQ(name.transform([](std::string &own) { return own += '!'; }),
+		  "from a literal!");
+	EXPECT_EQ(*name, "from a literal!");
+	name = Wrong(EIO);
+	name.error() = Error(EPERM);
+	EXPECT_EQ(name.or_else([](Error &error) -> decltype(name) {
+		return Wrong(error.number() + 1);
+	}),
+		  Wrong(EPERM + 1));
 
 	auto made = typename Kind::template Of<std::unique_ptr<int>>(
 			    std::make_unique<int>(7))

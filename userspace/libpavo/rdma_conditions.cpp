@@ -99,7 +99,7 @@ std::error_code RdmaEngine::reset_counter(uint32_t number)
 	return {};
 }
 
-/* Let the adapter hold the piece; or park it. Return: true: it waits. */
+/* Let the adapter hold the piece; or defer it. Return: true: it waits. */
 bool RdmaEngine::request_held(Channel &channel, const RequestFrame &request)
 {
 	const Operation &operation = *channel.operation;

@@ -19,8 +19,8 @@ namespace {
 
 constexpr int batch = 16;
 constexpr int signal_every = 16; /* of a ping-pong */
-/* The identifier of a work request is that of its lane, and its number. */
-constexpr int lane_shift = 48;
+/* The identifier of a work request is that of its stream, and its number. */
+constexpr int qp_shift = 48;
 
 /* A send work request between the same place of both ends. */
 struct Request {
@@ -58,12 +58,12 @@ void prepare(Request &request, End &end, const End &peer, Op op, size_t at,
 }
 
 /* The part of one queue pair in a stream: its slots, and how far it is. */
-class Lane {
+class QpStream {
 public:
-	Lane(Pair &pair, const StreamSpec &spec, size_t number)
+	QpStream(Pair &pair, const StreamSpec &spec, size_t number)
 		: spec_(spec), out_(pair.a.qps[number].get()),
 		  in_(pair.b.qps[number].get()),
-		  mark_(uint64_t(number) << lane_shift), requests_(spec.window),
+		  mark_(uint64_t(number) << qp_shift), requests_(spec.window),
 		  receives_(spec.window)
 	{
 		size_t first = number * spec.slots_each();
@@ -117,7 +117,7 @@ public:
 
 	void complete(uint64_t wr_id)
 	{
-		done_ = wr_id & ((uint64_t(1) << lane_shift) - 1);
+		done_ = wr_id & ((uint64_t(1) << qp_shift) - 1);
 	}
 
 	/* An empty send behind the writes, and a receive for it. */
@@ -134,7 +134,7 @@ public:
 		post(out_, &send);
 	}
 
-	/* In order: the n-th message of a lane lands in the slot it came from. */
+	/* In order: the n-th message of a stream lands in the slot it came from. */
 	void give_receives(int count)
 	{
 		for (int i = 0; i < count; i++) {
@@ -169,28 +169,28 @@ class Stream {
 public:
 	Stream(Pair &pair, const StreamSpec &spec) : pair_(pair), spec_(spec)
 	{
-		lanes_.reserve(pair.a.qps.size());
+		streams_.reserve(pair.a.qps.size());
 		for (size_t i = 0; i < pair.a.qps.size(); i++)
-			lanes_.emplace_back(pair, spec, i);
+			streams_.emplace_back(pair, spec, i);
 	}
 
-	/* So many of all lanes together. */
+	/* So many of all streams together. */
 	void run(int messages)
 	{
 		ibv_wc wc[batch];
 
-		for (Lane &lane : lanes_)
-			lane.extend(messages / int(lanes_.size()));
+		for (QpStream &stream : streams_)
+			stream.extend(messages / int(streams_.size()));
 		for (;;) {
-			for (Lane &lane : lanes_)
-				fill(lane);
-			if (std::ranges::all_of(lanes_, &Lane::finished))
+			for (QpStream &stream : streams_)
+				fill(stream);
+			if (std::ranges::all_of(streams_, &QpStream::finished))
 				break;
-			/* completions of a lane come in order; each stands for those before it */
+			/* completions of a stream come in order; each stands for those before it */
 			int count = pair_.a.sent.wait(wc, batch);
 
 			for (int i = 0; i < count; i++)
-				lanes_[wc[i].wr_id >> lane_shift].complete(
+				streams_[wc[i].wr_id >> qp_shift].complete(
 					wc[i].wr_id);
 		}
 		if (spec_.op == Op::send)
@@ -200,23 +200,23 @@ public:
 	}
 
 private:
-	void fill(Lane &lane)
+	void fill(QpStream &stream)
 	{
-		while (int count = lane.next_list()) {
-			if (spec_.op == Op::send && !lane.has_receives(count))
+		while (int count = stream.next_list()) {
+			if (spec_.op == Op::send && !stream.has_receives(count))
 				take_receives();
-			lane.post_list(count);
+			stream.post_list(count);
 		}
 	}
 
 	void count_receives(const ibv_wc *wc, int count)
 	{
 		for (int i = 0; i < count; i++)
-			lanes_[wc[i].wr_id >> lane_shift].taken++;
-		for (Lane &lane : lanes_)
-			if (lane.taken)
-				lane.give_receives(
-					std::exchange(lane.taken, 0));
+			streams_[wc[i].wr_id >> qp_shift].taken++;
+		for (QpStream &stream : streams_)
+			if (stream.taken)
+				stream.give_receives(
+					std::exchange(stream.taken, 0));
 	}
 
 	void take_receives()
@@ -229,7 +229,8 @@ private:
 		 * A message is received before its sender is told so; a sender of datagrams is
 		 * not told, and one of iWARP before.
 		 */
-		while (std::ranges::any_of(lanes_, &Lane::lacks_receives)) {
+		while (std::ranges::any_of(streams_,
+					   &QpStream::lacks_receives)) {
 			if (!pair_.a.to_peer && !pair_.a.device.is_iwarp())
 				throw std::runtime_error(
 					"a receive has not been completed");
@@ -242,9 +243,9 @@ private:
 	{
 		ibv_wc wc;
 
-		for (Lane &lane : lanes_)
-			lane.post_empty();
-		for (size_t i = 0; i < lanes_.size(); i++) {
+		for (QpStream &stream : streams_)
+			stream.post_empty();
+		for (size_t i = 0; i < streams_.size(); i++) {
 			pair_.a.sent.wait(&wc, 1);
 			pair_.b.received.wait(&wc, 1);
 		}
@@ -252,7 +253,7 @@ private:
 
 	Pair &pair_;
 	const StreamSpec &spec_;
-	std::vector<Lane> lanes_;
+	std::vector<QpStream> streams_;
 };
 
 /* One end of the ping-pong: a message out, a place for one in. */

@@ -29,7 +29,7 @@ TREE = HERE.parents[2]
 # First functions of a walk, and those that end it: by their entry, or by their return.
 SEND = ("pavo_requester_drain",)
 HANDED_OVER = ("send_addressed",)
-RECEIVE = ("pavo_demux_receive", "pavo_demux_local", "pavo_demux_loopback")
+RECEIVE = ("pavo_demux_receive", "pavo_demux_local")
 HANDLED = ("handle_request", "pavo_requester_handle")
 
 

@@ -23,7 +23,7 @@ constexpr uint64_t progress_every = 2048;
 constexpr int settle_ms = 5000;
 
 /* Packets that came to the adapter are in one of these. */
-const std::vector<std::string> at_the_door = {
+const std::vector<std::string> dropped_before_qp = {
 	"rx_packets",	  "rx_drop_short",   "rx_drop_version",
 	"rx_drop_opcode", "rx_drop_surplus", "rx_icrc_encapsulated"};
 
@@ -104,13 +104,13 @@ void Campaign::judge_kernel()
 void Campaign::play_counted(const Dialogue &dialogue)
 {
 	witness_.pause();
-	const uint64_t before = counters_.sum(at_the_door);
+	const uint64_t before = counters_.sum(dropped_before_qp);
 	const uint64_t sure = player_->sure();
 	uint64_t counted = 0, wanted = 0;
 
 	keep(dialogue, player_->play(dialogue));
 	for (int ms = 0; ms < settle_ms; ms++) {
-		counted = counters_.sum(at_the_door) - before;
+		counted = counters_.sum(dropped_before_qp) - before;
 		wanted = player_->sure() - sure;
 		if (counted >= wanted)
 			break;

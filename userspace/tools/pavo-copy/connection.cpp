@@ -385,7 +385,7 @@ ibv_wc Connection::wait_completion()
 	return wc;
 }
 
-void tell_failure(Connection &connection, const Error &error)
+void report_failure(Connection &connection, const Error &error)
 {
 	connection.deliver_message(
 		DATA_FAILED |

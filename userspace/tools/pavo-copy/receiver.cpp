@@ -111,7 +111,7 @@ void receive_file(const Options &options)
 	try {
 		take_chunks(connection, *file, size, options);
 	} catch (const Error &error) {
-		tell_failure(connection, error);
+		report_failure(connection, error);
 		throw;
 	}
 	connection.post_message(DATA_DONE);

@@ -136,7 +136,7 @@ void send_file(const Options &options)
 	try {
 		sender.run();
 	} catch (const Error &error) {
-		tell_failure(connection, error);
+		report_failure(connection, error);
 		throw;
 	}
 	connection.disconnect();

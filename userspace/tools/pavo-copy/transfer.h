@@ -27,7 +27,7 @@ struct Options {
 };
 
 /* Tells the other side that this one fails, by the connection that they have. */
-void tell_failure(Connection &connection, const Error &error);
+void report_failure(Connection &connection, const Error &error);
 /* Throws Error if this message says that the other side failed. */
 void check_failure(uint32_t data);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * findings.h - what is wrong with this machine and its adapters, and what to type. Pure: all input
- * is in Machine and Device, which machine.cpp and device.cpp read. Used by status.cpp and check.cpp.
+ * is in Machine and Device, which machine.cpp and device.cpp read. Used by status.cpp.
  */
 #pragma once
 

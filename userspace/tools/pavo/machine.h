@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * machine.h - reads what findings.h asks of this machine: sysfs, /proc, the rules of nft and the
- * kernel's log. Changes nothing. Used by status.cpp and check.cpp.
+ * kernel's log. Changes nothing. Used by status.cpp.
  */
 #pragma once
 

@@ -2,7 +2,7 @@
 /*
  * mark.h - values of counters at a time that an administrator has marked, so that trouble of
  * before is not shown for ever: a file in /run/pavo, or in the folder of the user's session.
- * Used by status.cpp and check.cpp.
+ * Used by status.cpp.
  */
 #pragma once
 

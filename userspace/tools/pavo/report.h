@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * report.h - findings as text and as JSON, the same for all commands. Used by status.cpp and
- * check.cpp.
+ * report.h - findings as text and as JSON, the same for all commands. Used by status.cpp.
  */
 #pragma once
 

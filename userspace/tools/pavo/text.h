@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * text.h - text for people: lines that fit the terminal, and GIDs as addresses. Pure but for
- * terminal_width(). Used by status.cpp, check.cpp, top.cpp and findings.cpp.
+ * terminal_width(). Used by status.cpp, report.cpp, top.cpp and findings.cpp.
  */
 #pragma once
 

@@ -71,7 +71,8 @@ struct pavo_job *pavo_job_open(struct pavo_device *device, uint32_t id,
 			       uint64_t key);
 /**
  * pavo_job_reserve - make a job on this machine.
- * @limit: bytes that may be mapped for it at a time; 0: as many as its tables hold
+ * @device, @id, @key: as pavo_job_open()'s
+ * @limit:             bytes that may be mapped for it at a time; 0: as many as its tables hold
  *
  * Return: as pavo_job_open(), and NULL with errno EEXIST: this machine has that job.
  */
@@ -79,6 +80,7 @@ struct pavo_job *pavo_job_reserve(struct pavo_device *device, uint32_t id,
 				  uint64_t key, uint64_t limit);
 /**
  * pavo_job_join - join a job that this machine has.
+ * @device, @id, @key: as pavo_job_open()'s
  *
  * Return: as pavo_job_open(), and NULL with errno ENOENT: this machine does not have it.
  */
@@ -96,6 +98,7 @@ void pavo_job_close(struct pavo_job *job);
 int pavo_job_info_of(const struct pavo_job *job, struct pavo_job_info *info);
 /**
  * pavo_job_check - check whether a window of the job could use memory of this machine.
+ * @job:   a membership
  * @pvo:   of the first byte
  * @bytes: length
  *
@@ -105,6 +108,7 @@ int pavo_job_check(const struct pavo_job *job, uint64_t pvo, uint64_t bytes);
 
 /**
  * pavo_mapping_open - pin memory of this process and map it for a job.
+ * @job:    has to stay open longer
  * @memory: may have any alignment; all of it has to be writable
  * @bytes:  length, at least 1
  *
@@ -164,8 +168,9 @@ uint32_t pavo_window_number(const struct pavo_window *window);
 size_t pavo_window_max_payload(const struct pavo_window *window);
 /**
  * pavo_window_set_node - replace the routes to a machine by four to one address.
- * @node: number of the machine in the job, below pavo_window_options.nodes
- * @gid:  its address: 16 bytes in network order; IPv4 as ::ffff:a.b.c.d
+ * @window: the window
+ * @node:   number of the machine in the job, below pavo_window_options.nodes
+ * @gid:    its address: 16 bytes in network order; IPv4 as ::ffff:a.b.c.d
  *
  * Return: 0; -EINVAL: @node or @gid; -ENOMEM; -EIO: the adapter is gone. Routes are unchanged on
  * error.
@@ -185,7 +190,8 @@ struct pavo_route_options {
 
 /**
  * pavo_window_set_routes - replace the routes to a machine. Packets use them round-robin.
- * @options: NULL: all 0, and the window's own address
+ * @window, @node, @gid: as pavo_window_set_node()'s
+ * @options:             NULL: all 0, and the window's own address
  *
  * Return: 0; -EINVAL: @node, @gid or @options; -ENOMEM; -EIO. Routes are unchanged on error.
  */
@@ -194,6 +200,7 @@ int pavo_window_set_routes(struct pavo_window *window, uint16_t node,
 			   const struct pavo_route_options *options);
 /**
  * pavo_window_add_routes - add routes to a machine to those that there are.
+ * @window, @node, @gid, @options: as pavo_window_set_routes()'s
  *
  * Return: as pavo_window_set_routes(), and -ENOSPC: there would be more than 64.
  */
@@ -203,6 +210,7 @@ int pavo_window_add_routes(struct pavo_window *window, uint16_t node,
 
 /**
  * pavo_window_event_after - ask for one event of received messages.
+ * @window: opened with a recv_event
  * @n:     raise it when @n more messages have arrived; 0: cancel
  * @early: not 0: raise it just before the message can be seen, so that waking up overlaps
  *         with the copy; the caller then polls for some microseconds
@@ -252,18 +260,29 @@ int pavo_handler_ready(struct pavo_handler *handler);
 int pavo_handler_take(struct pavo_handler *handler);
 
 /**
- * pavo_adapter_handler_open - register a handler for events of all windows made through @device.
+ * pavo_adapter_handler_open - register a handler for events of all windows made through an adapter.
+ * @device: an adapter, has to stay open longer; has up to 64
  *
- * As pavo_handler_open(), and its calls as those of pavo_handler_open()'s; ENOSPC: the device has 64.
+ * A new handler is not ready. Return: the handler, or NULL with errno ENOSPC: the device has 64;
+ * EMFILE, ENFILE; EIO: the adapter is gone.
  */
 struct pavo_adapter_handler *
 pavo_adapter_handler_open(struct pavo_device *device);
+/** pavo_adapter_handler_close - unregister. An event that it has not handled goes to another. */
 void pavo_adapter_handler_close(struct pavo_adapter_handler *handler);
+/** pavo_adapter_handler_fd - return its eventfd, which the caller must not close. */
 int pavo_adapter_handler_fd(const struct pavo_adapter_handler *handler);
+/**
+ * pavo_adapter_handler_ready - make it ready for one event, which may be raised at once.
+ *
+ * Return: 0; -EIO: the adapter is gone.
+ */
 int pavo_adapter_handler_ready(struct pavo_adapter_handler *handler);
+/** pavo_adapter_handler_take - clear the eventfd. Return: 1 if an event was pending, else 0. */
 int pavo_adapter_handler_take(struct pavo_adapter_handler *handler);
 /**
  * pavo_adapter_handler_windows - take the numbers of windows that had events.
+ * @handler: its event was taken
  * @numbers: set to up to @n of them
  *
  * Return: how many; less than @n: there are no more. -EINVAL: @n is 0; -EIO: the adapter is gone.
@@ -369,15 +388,25 @@ int pavo_rdma_take_rcxts(struct pavo_rdma *rdma, uint32_t *rcxts, size_t n);
 int pavo_rdma_add(struct pavo_rdma *rdma, uint16_t node, uint32_t window,
 		  const uint32_t *rcxts, size_t n);
 
-/** pavo_rdma_on_piece - set the callback for data that peers put to a FIFO; NULL: none. */
+/**
+ * pavo_rdma_on_piece - set the callback for data that peers put to a FIFO.
+ * @piece:   called for each piece; NULL: none is
+ * @context: of @piece
+ */
 void pavo_rdma_on_piece(struct pavo_rdma *rdma, pavo_piece_call *piece,
 			void *context);
-/** pavo_rdma_on_feed - set the callback that makes all data that peers get from a FIFO. */
+/**
+ * pavo_rdma_on_feed - set the callback that makes all data that peers get from a FIFO.
+ * @fill:    called for each piece; NULL: none is
+ * @context: of @fill
+ */
 void pavo_rdma_on_feed(struct pavo_rdma *rdma, pavo_fill_call *fill,
 		       void *context);
 /**
  * pavo_rdma_on_read_request - set a callback that chooses the fill callback for each request of
  * peers, in place of pavo_rdma_on_feed().
+ * @request: called for each request; NULL: none
+ * @context: of @request, and of what it returns unless that replaces it
  */
 void pavo_rdma_on_read_request(struct pavo_rdma *rdma,
 			       pavo_read_request_call *request, void *context);
@@ -441,6 +470,7 @@ int pavo_rdma_reset_counter(struct pavo_rdma *rdma, uint32_t counter);
 /**
  * pavo_rdma_put - begin to move bytes from here to a peer.
  * @peer:    of pavo_rdma_add()
+ * @move:    what and where; read during the call only
  * @done:    called once, if this returns 0: with 0 when all bytes can be seen at the target;
  *           -ETIMEDOUT: the peer did not answer to any attempt; -EFAULT: a PVO of the peer names
  *           no memory; -EOWNERDEAD: one of this process does not; -EMSGSIZE; -ECANCELED: an
@@ -459,6 +489,7 @@ int pavo_rdma_get(struct pavo_rdma *rdma, int peer,
 
 /**
  * pavo_rdma_third_party - begin to move bytes from one peer to another, or within one.
+ * @move:   what and where; read during the call only
  * @source: peer that has the data, at @move.remote_pvo
  * @target: peer that gets it, at @move.local_pvo; it is notified if @move.notify says so
  * @done:   as of pavo_rdma_get(); -EFAULT: a PVO of either peer names no memory
@@ -487,6 +518,7 @@ void pavo_complete(void *context, int error);
 /**
  * pavo_rdma_send - send a message, which may be lost.
  * @node, @window: its receiver
+ * @payload:       copied during the call
  * @bytes:         up to pavo_window_max_payload()
  *
  * Return: 0; -ENOBUFS: all frames wait to be sent; -EMSGSIZE; -EIO: the adapter is gone.
@@ -494,14 +526,20 @@ void pavo_complete(void *context, int error);
 int pavo_rdma_send(struct pavo_rdma *rdma, uint16_t node, uint32_t window,
 		   const void *payload, size_t bytes);
 /**
- * pavo_rdma_send_control - send a message of another kind.
- * @kind: 64 to 255
+ * pavo_rdma_send_control - send a message of another kind, for protocols of the program.
+ * @kind:                                64 to 255
+ * @node, @window, @payload, @bytes:     as pavo_rdma_send()'s
  *
  * Return: as pavo_rdma_send(), and -EINVAL: @kind is below 64.
  */
 int pavo_rdma_send_control(struct pavo_rdma *rdma, uint8_t kind, uint16_t node,
 			   uint32_t window, const void *payload, size_t bytes);
-/** pavo_rdma_on_control - set the callback for received messages of that kind. */
+/**
+ * pavo_rdma_on_control - set the callback for received messages of a kind.
+ * @kind:    64 to 255
+ * @message: called for each; NULL: they are dropped
+ * @context: of @message
+ */
 void pavo_rdma_on_control(struct pavo_rdma *rdma, uint8_t kind,
 			  pavo_message_call *message, void *context);
 
@@ -549,6 +587,7 @@ typedef void pavo_striped_arrival_call(void *context, uint32_t tag,
  * pavo_striped_open - do RDMA with one process over several adapters.
  * @options: NULL: all 0
  * @arrival: called for operations of the peer; NULL: nothing is
+ * @context: of @arrival
  *
  * Return: the object without paths, or NULL with errno ENOMEM.
  */
@@ -588,6 +627,7 @@ struct pavo_striped_move {
 
 /**
  * pavo_striped_put - begin to move bytes from here to the peer.
+ * @move: what and where; read during the call only
  * @done: called once, if this returns 0: with 0 when all bytes can be seen; -ENETUNREACH: no path
  *        is left; -EFAULT: the peer's PVO names no memory; -ETIMEDOUT: a path failed and the peer
  *        does not confirm that it is closed. After the first and the last delayed packets may

@@ -33,26 +33,41 @@ struct pavo_broadcast_target;
  * @gid:   address of the group
  * @group: its number
  *
- * Return: 0; -EINVAL; -EEXIST: it is in the group, or others of the job are in it with another
+ * Return: 0; -EINVAL: @gid is no multicast address, or @group lacks PAVO_WINDOW_GROUP; -EEXIST: it
+ * is in the group, or others of the job are in it with another
  * address; -ENOSPC: 64 windows of the adapter are in it, this window is in 16 groups, or the adapter
  * in too many; -EDQUOT: the user has its share of memberships; -EADDRNOTAVAIL, -EAFNOSUPPORT: the
  * interface has no addresses of that family; -ENOMEM; -ESHUTDOWN; -EIO: the adapter is gone.
  */
 int pavo_window_join(struct pavo_window *window, const uint8_t *gid,
 		     uint32_t group);
-/** pavo_window_leave - leave a group, and end its bindings. Return: 0; -EINVAL; -EIO. */
+/**
+ * pavo_window_leave - leave a group, and end its bindings.
+ * @group: its number
+ *
+ * Return: 0; -EINVAL: the window is not in it; -EIO: the adapter is gone.
+ */
 int pavo_window_leave(struct pavo_window *window, uint32_t group);
 /**
  * pavo_window_bind - bind memory of the job to a group context.
- * @rcxt: group context, below PAVO_GROUP_RCXTS
- * @tid:  attempts up to it are of the past
+ * @group: the window is in it
+ * @rcxt:  group context, below PAVO_GROUP_RCXTS
+ * @pvo:   of the first byte; PVOs of packets are offsets from it
+ * @bytes: length
+ * @tid:   attempts up to it are of the past
  *
- * Return: 0; -EINVAL; -EEXIST: it is bound; -EFAULT: not memory of the job; -ENOMEM; -ESHUTDOWN;
- * -EIO.
+ * Return: 0; -EINVAL: @rcxt or @bytes, or the window is not in the group; -EEXIST: it is bound;
+ * -EFAULT: not memory of the job; -ENOMEM; -ESHUTDOWN: the window is disabled; -EIO: the adapter is
+ * gone.
  */
 int pavo_window_bind(struct pavo_window *window, uint32_t group, uint32_t rcxt,
 		     uint64_t pvo, uint64_t bytes, uint64_t tid);
-/** pavo_window_unbind - end a binding. Return: 0; -EINVAL: there is none; -EIO. */
+/**
+ * pavo_window_unbind - end a binding.
+ * @group, @rcxt: as pavo_window_bind()'s
+ *
+ * Return: 0; -EINVAL: there is none; -EIO: the adapter is gone.
+ */
 int pavo_window_unbind(struct pavo_window *window, uint32_t group,
 		       uint32_t rcxt);
 
@@ -94,12 +109,18 @@ pavo_broadcast_open(struct pavo_rdma *rdma,
 void pavo_broadcast_close(struct pavo_broadcast *broadcast);
 /**
  * pavo_broadcast_add - wait for this member, too, from now on.
+ * @node, @window: address of its window
  *
  * Return: 0; -EEXIST; -EINVAL: there are 4096 members; -ENOMEM.
  */
 int pavo_broadcast_add(struct pavo_broadcast *broadcast, uint16_t node,
 		       uint32_t window);
-/** pavo_broadcast_remove - wait for a member no more. Return: 0; -EINVAL: it is none. */
+/**
+ * pavo_broadcast_remove - wait for a member no more.
+ * @node, @window: address of its window
+ *
+ * Return: 0; -EINVAL: it is no member.
+ */
 int pavo_broadcast_remove(struct pavo_broadcast *broadcast, uint16_t node,
 			  uint32_t window);
 /**

@@ -28,6 +28,7 @@ extern "C" {
  * pavo_window_send - send a message, which may be lost.
  * @node, @to: machine and number of the receiver's window
  * @kind:      enum pavo_message_kind: 0, or 64 to 255
+ * @payload:   copied during the call
  * @bytes:     0 to pavo_window_max_payload()
  *
  * Return: 0; -ENOBUFS: all frames wait to be sent; -EMSGSIZE; -EIO: the adapter is gone.
@@ -36,6 +37,7 @@ int pavo_window_send(struct pavo_window *window, uint16_t node, uint32_t to,
 		     uint8_t kind, const void *payload, size_t bytes);
 /**
  * pavo_window_prepare - write a message to the send FIFO, to be sent by pavo_window_start().
+ * @node, @to, @kind, @payload, @bytes: as pavo_window_send()'s
  *
  * Return: as pavo_window_send().
  */
@@ -70,6 +72,7 @@ typedef void pavo_take_call(void *context, const struct pavo_message *message);
  * pavo_window_receive - take frames that have arrived; does not wait.
  * @most: how many at most
  * @take: called for each, in order
+ * @context: of @take
  *
  * Return: how many there were.
  */
@@ -117,7 +120,8 @@ uint32_t pavo_window_recoveries(const struct pavo_window *window);
 int pavo_window_take_rcxts(struct pavo_window *window, uint32_t *rcxts,
 			   size_t n);
 /**
- * pavo_window_return_rcxts - give contexts back.
+ * pavo_window_return_rcxts - give contexts back. None is given back on error.
+ * @rcxts: @n numbers of pavo_window_take_rcxts()
  *
  * Return: 0; -EBUSY: one has data to send: cancel it first; -EINVAL: one is not the window's;
  * -EIO.
@@ -126,6 +130,7 @@ int pavo_window_return_rcxts(struct pavo_window *window, const uint32_t *rcxts,
 			     size_t n);
 /**
  * pavo_window_cancel - abort operations by contexts: no more of them is sent or placed.
+ * @rcxts: @n numbers of pavo_window_take_rcxts()
  *
  * Operations of peers that have not begun here may still begin, and may be tried again: final are
  * only pavo_window_return_rcxts() and pavo_mapping_close().
@@ -136,8 +141,9 @@ int pavo_window_cancel(struct pavo_window *window, const uint32_t *rcxts,
 
 /**
  * pavo_window_prepare_rdma - write a request for RDMA, to be sent by pavo_window_start().
- * @write:   not 0: from here to there; 0: from there to here
- * @request: the operation
+ * @write:     not 0: from here to there; 0: from there to here
+ * @node, @to: machine and number of the peer's window
+ * @request:   the operation
  *
  * pavo_window_sent() reports the outcome of its frame. Return: 0; -ENOBUFS: all frames wait to be
  * sent.
@@ -156,8 +162,9 @@ int pavo_window_prepare_third(struct pavo_window *window, uint16_t node,
 			      uint32_t to, const struct pavo_rdma_third *third);
 /**
  * pavo_window_prepare_piece - write data of an operation, to be sent by pavo_window_start().
- * @piece: its place in the operation
- * @data:  @bytes, up to pavo_window_max_piece()
+ * @node, @to: machine and number of the peer's window
+ * @piece:     its place in the operation
+ * @data:      @bytes, up to pavo_window_max_piece(), copied during the call
  *
  * Return: 0; -ENOBUFS: all frames wait to be sent; -EMSGSIZE.
  */
@@ -186,6 +193,9 @@ struct pavo_held_request {
 /**
  * pavo_window_prepare_held - write requests that the adapter holds until @counter is at least
  * @target, to be sent by pavo_window_start().
+ * @counter:  0 to 63
+ * @target:   at least 1
+ * @requests: @n of them, at least 1
  *
  * pavo_window_sent() reports first the frame that holds them, then each of them, as PAVO_FRAME_HELD
  * while it waits. Return: 0; -ENOBUFS: not all find a frame: none is written; -EINVAL: @n or
@@ -211,6 +221,7 @@ size_t pavo_window_released(struct pavo_window *window, uint32_t *frames,
  * pavo_window_start().
  * @type: PAVO_FRAME_COUNTER_SET, PAVO_FRAME_COUNTER_CLEAR or PAVO_FRAME_COUNTER_QUERY. An answer is a
  *        frame PAVO_FRAME_COUNTER_VALUE with struct pavo_counter_value
+ * @request: the counter, and its value for PAVO_FRAME_COUNTER_SET
  *
  * Return: 0; -ENOBUFS: all frames wait to be sent; -EINVAL: @type.
  */

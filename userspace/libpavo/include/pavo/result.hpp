@@ -124,7 +124,7 @@ private:
 
 /**
  * The result of a call: a T, or an Error. T may be void. The members are those of std::expected
- * but for emplace() and swap(), and value() throws another exception.
+ * but for emplace() and swap(); value() throws another exception, and an error stays an Error.
  */
 template <class T> class [[nodiscard]] Result {
 	static constexpr bool empty = std::is_void_v<T>;
@@ -136,9 +136,16 @@ public:
 
 	Result() noexcept requires std::default_initializable<Value>
 	= default;
-	Result(Value value) noexcept(
-		std::is_nothrow_move_constructible_v<Value>) requires(!empty)
-		: held_(std::in_place_index<0>, std::move(value))
+	/** Succeeded, with what a T can be made of. */
+	template <class U = Value>
+	requires(!empty && std::is_constructible_v<Value, U> &&
+		 !std::is_same_v<std::remove_cvref_t<U>, Result> &&
+		 !std::is_same_v<
+			 std::remove_cvref_t<U>,
+			 Unexpected>) explicit(!std::is_convertible_v<U, Value>)
+		Result(U &&value) noexcept(
+			std::is_nothrow_constructible_v<Value, U>)
+		: held_(std::in_place_index<0>, std::forward<U>(value))
 	{
 	}
 	Result(Unexpected error) noexcept
@@ -179,6 +186,7 @@ public:
 	}
 
 	/** The error, of a Result that has no value. */
+	Error &error() &noexcept { return *get<1>(&held_); }
 	const Error &error() const &noexcept { return *get<1>(&held_); }
 	Error &&error() &&noexcept { return std::move(*get<1>(&held_)); }
 
@@ -215,6 +223,10 @@ public:
 	}
 
 	/** A Result of what @change returns when called with the T; else the error. */
+	template <class F> auto transform(F &&change) &
+	{
+		return map(std::forward<F>(change), *this);
+	}
 	template <class F> auto transform(F &&change) const &
 	{
 		return map(std::forward<F>(change), *this);
@@ -225,6 +237,12 @@ public:
 	}
 
 	/** The same T, or what @other returns, such a Result, when called with the error. */
+	template <class F> Result or_else(F &&other) &
+	{
+		return has_value() ?
+			       *this :
+			       std::invoke(std::forward<F>(other), error());
+	}
 	template <class F> Result or_else(F &&other) const &
 	{
 		return has_value() ?
@@ -238,6 +256,23 @@ public:
 						 std::move(*this).error());
 	}
 
+	/** The same T, or the error that @change makes of the error. */
+	template <class F> Result transform_error(F &&change) const &
+	{
+		return has_value() ?
+			       *this :
+			       Unexpected(std::invoke(std::forward<F>(change),
+						      error()));
+	}
+	template <class F> Result transform_error(F &&change) &&
+	{
+		return has_value() ?
+			       std::move(*this) :
+			       Unexpected(
+				       std::invoke(std::forward<F>(change),
+						   std::move(*this).error()));
+	}
+
 	/** Equal: both have equal values, or both have equal errors. */
 	friend bool
 	operator==(const Result &a,
@@ -246,10 +281,15 @@ public:
 		return a.held_ == b.held_;
 	}
 	/** Has a value that is equal to @value. */
-	friend bool
-	operator==(const Result &result,
-		   const Value &value) requires(!empty &&
-						std::equality_comparable<Value>)
+	template <class U>
+	requires(!empty && !std::is_same_v<U, Result> &&
+		 !std::is_same_v<U, Unexpected> &&
+		 requires(const Value &own, const U &other) {
+			 {
+				 own == other
+				 } -> std::convertible_to<bool>;
+		 }) friend bool
+	operator==(const Result &result, const U &value)
 	{
 		return result.has_value() && *result == value;
 	}
