@@ -46,6 +46,8 @@ static const struct uapi_definition methods[] = {
 
 static struct attribute *attributes[] = {
 	&dev_attr_pavo_abi.attr,
+	&dev_attr_hca_type.attr,
+	&dev_attr_board_id.attr,
 	&dev_attr_quantum.attr,
 	&dev_attr_weights.attr,
 	&dev_attr_send_credits.attr,

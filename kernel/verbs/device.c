@@ -17,6 +17,7 @@
 #include "requester/ah.h"
 #include "rings/mmap.h"
 #include "rings/ucontext.h"
+#include "verbs/pma.h"
 #include "verbs/verbs.h"
 
 #define PAVO_GID_TBL_LEN 1024
@@ -38,6 +39,15 @@ static void query_odp(struct ib_device_attr *attr)
 	caps->per_transport_caps.ud_odp_caps = messages;
 }
 
+/* As struct ib_device_attr has it: 16 bits for each of three numbers. */
+static u64 read_version(void)
+{
+	unsigned int major = 0, minor = 0, patch = 0;
+
+	sscanf(THIS_MODULE->version, "%u.%u.%u", &major, &minor, &patch);
+	return (u64)major << 32 | minor << 16 | patch;
+}
+
 static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 			struct ib_udata *udata)
 {
@@ -46,7 +56,7 @@ static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		return -EINVAL;
 
 	memset(attr, 0, sizeof(*attr));
-	attr->fw_ver = PAVO_ABI_VERSION;
+	attr->fw_ver = read_version();
 	attr->sys_image_guid = ibdev->node_guid;
 	/* the id for "no vendor" */
 	attr->vendor_id = 0xffffff;
@@ -181,9 +191,10 @@ static int query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey)
 	return 0;
 }
 
+/* The firmware of a software adapter is the module. */
 static void print_version(struct ib_device *ibdev, char *str)
 {
-	snprintf(str, IB_FW_VERSION_NAME_MAX, "abi %u", PAVO_ABI_VERSION);
+	strscpy(str, THIS_MODULE->version, IB_FW_VERSION_NAME_MAX);
 }
 
 static int alloc_ucontext(struct ib_ucontext *ibuctx, struct ib_udata *udata)
@@ -265,6 +276,23 @@ static ssize_t pavo_abi_show(struct device *device,
 
 DEVICE_ATTR_RO(pavo_abi);
 
+/* Monitoring tools read hca_type and board_id of every adapter, and leave out one without. */
+static ssize_t hca_type_show(struct device *device,
+			     struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "pavo\n");
+}
+
+DEVICE_ATTR_RO(hca_type);
+
+static ssize_t board_id_show(struct device *device,
+			     struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "pavo\n");
+}
+
+DEVICE_ATTR_RO(board_id);
+
 static struct ib_mr *reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 				 u64 iova, int access, PAVO_REG_MR_ARGS)
 {
@@ -288,6 +316,7 @@ static const struct ib_device_ops pavo_device_ops = {
 	.alloc_hw_port_stats = pavo_alloc_hw_port_stats,
 	.alloc_hw_device_stats = pavo_alloc_hw_device_stats,
 	.get_hw_stats = pavo_get_hw_stats,
+	.process_mad = pavo_process_mad,
 	.fill_res_qp_entry = pavo_fill_res_qp_entry,
 	.fill_res_cq_entry = pavo_fill_res_cq_entry,
 	.fill_res_mr_entry = pavo_fill_res_mr_entry,

@@ -36,6 +36,8 @@ static inline struct pavo_xrcd *to_pavo_xrcd(struct ib_xrcd *ib)
 extern const struct uapi_definition pavo_verbs_defs[];
 /* Attributes of an adapter in sysfs. */
 extern struct device_attribute dev_attr_pavo_abi;
+extern struct device_attribute dev_attr_hca_type;
+extern struct device_attribute dev_attr_board_id;
 extern struct device_attribute dev_attr_quantum;
 extern struct device_attribute dev_attr_weights;
 extern struct device_attribute dev_attr_send_credits;

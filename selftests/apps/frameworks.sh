@@ -70,6 +70,6 @@ mpi()
 mpi_jobs=0
 
 if needs mpirun openmpi-bin && needs "$mpi_program" libopenmpi-dev; then
-	mpi "over UCX" --mca pml ucx --mca osc ucx
+	wide mpi "over UCX" --mca pml ucx --mca osc ucx
 	as=$ordinary mpi "over UCX" --mca pml ucx --mca osc ucx
 fi

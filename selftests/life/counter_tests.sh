@@ -76,6 +76,94 @@ assert not values["rx_icrc_encapsulated"] and not values["req_transport_retries_
 END
 }
 
+# port_counter DEVICE NAME: of those that InfiniBand has, in $value
+port_counter()
+{
+	read -r value <"/sys/class/infiniband/$1/ports/1/counters/$2"
+}
+
+# same_traffic DEVICE: it has the packets and data, in words of four bytes, of hw_counters.
+same_traffic()
+{
+	local value name of
+	for name in xmit:tx rcv:rx; do
+		of=${name#*:}
+		counter_of "$1" "${of}_packets"
+		((of_packets = value))
+		counter_of "$1" "${of}_bytes"
+		((of_words = value / 4))
+		port_counter "$1" "port_${name%:*}_packets"
+		((value == of_packets && value > 100)) || return 1
+		port_counter "$1" "port_${name%:*}_data"
+		((value == of_words)) || return 1
+	done
+}
+
+# Nothing comes while the interface is down, and that is counted.
+has_port_counters()
+{
+	local value of_packets of_words before name
+	add_pair
+	smoke
+	soon same_traffic la
+	soon same_traffic lb
+	port_counter la link_downed
+	before=$value
+	ip link set vb down
+	soon port_down la
+	ip link set vb up
+	soon active la
+	port_counter la link_downed
+	((value == before + 1))
+	for name in port_rcv_errors symbol_error port_xmit_discards; do
+		port_counter lb $name
+		((value == 0))
+	done
+}
+
+# exported METRIC DEVICE: what node_exporter shows of it, in $value
+exported()
+{
+	value=$(python3 -c 'import sys, urllib.request
+text = urllib.request.urlopen("http://127.0.0.1:9100/metrics").read().decode()
+print(*[int(float(line.split()[-1])) for line in text.splitlines()
+        if line.startswith("node_infiniband_" + sys.argv[1] + "{")
+        and f"device=\"{sys.argv[2]}\"" in line])' "$1" "$2")
+}
+
+exporter_answers()
+{
+	exported info la 2>/dev/null
+}
+
+# The series that dashboards of InfiniBand show. Data are bytes there.
+exporter_finds_them()
+{
+	local value of_packets pid name
+	add_pair
+	smoke
+	prometheus-node-exporter --collector.disable-defaults --collector.infiniband \
+		--web.listen-address=127.0.0.1:9100 >"$work/exporter" 2>&1 &
+	pid=$!
+	soon exporter_answers
+	counter_of lb rx_packets
+	of_packets=$value
+	exported port_packets_received_total lb
+	((value == of_packets))
+	exported port_data_received_bytes_total lb
+	((value > 1000))
+	for name in state_id physical_state_id rate_bytes_per_second link_downed_total \
+		port_errors_received_total port_discards_transmitted_total; do
+		exported $name la
+		[ -n "$value" ] || {
+			echo "no $name"
+			return 1
+		}
+	done
+	kill $pid
+	wait $pid || true
+}
+
 # The number of la's queue pair that is connected, in $value.
 connected_qp()
 {
@@ -199,6 +287,12 @@ counter_tests()
 	[ "$type" = pavo ] || return 0
 	life "counters: rdma statistic shows what sysfs does" all_are_shown
 	life "counters: tools find the names that they know" tools_find_them
+	life "counters: of the port, as InfiniBand has them" has_port_counters
+	if command -v prometheus-node-exporter >/dev/null; then
+		life "counters: node_exporter shows them" exporter_finds_them
+	elif [[ "counters: node_exporter shows them" =~ $part ]]; then
+		tap_skip "counters: node_exporter shows them" "no prometheus-node-exporter"
+	fi
 	life "counters of a queue pair: by hand" counted_by_hand
 	life "counters of a queue pair: by rule" counted_by_rule
 	life "counters of a queue pair: until its adapter goes" counted_to_the_end
