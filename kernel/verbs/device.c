@@ -42,9 +42,11 @@ static void query_odp(struct ib_device_attr *attr)
 /* As struct ib_device_attr has it: 16 bits for each of three numbers. */
 static u64 read_version(void)
 {
-	unsigned int major = 0, minor = 0, patch = 0;
+	unsigned int major, minor, patch;
 
-	sscanf(THIS_MODULE->version, "%u.%u.%u", &major, &minor, &patch);
+	if (sscanf(THIS_MODULE->version, "%u.%u.%u", &major, &minor, &patch) !=
+	    3)
+		return 0;
 	return (u64)major << 32 | minor << 16 | patch;
 }
 

@@ -34,7 +34,7 @@ static u64 sum_counter(const struct pavo_dev *dev, enum pavo_counter counter)
 	return sum;
 }
 
-/* Such counters stop at their largest value. */
+/* Counters of 16 bits stop at their largest value. */
 static __be16 sum_saturated(const struct pavo_dev *dev,
 			    const enum pavo_counter *counters, size_t n)
 {
@@ -59,13 +59,13 @@ static u8 count_link_downed(const struct pavo_dev *dev)
 }
 
 static void fill_errors(const struct pavo_dev *dev,
-			struct ib_pma_portcounters *counters)
+			struct ib_pma_portcounters *to)
 {
-	counters->link_downed_counter = count_link_downed(dev);
-	counters->port_rcv_errors =
+	to->link_downed_counter = count_link_downed(dev);
+	to->port_rcv_errors =
 		sum_saturated(dev, receive_errors, ARRAY_SIZE(receive_errors));
-	counters->port_xmit_discards = sum_saturated(
-		dev, transmit_discards, ARRAY_SIZE(transmit_discards));
+	to->port_xmit_discards = sum_saturated(dev, transmit_discards,
+					       ARRAY_SIZE(transmit_discards));
 }
 
 /* Data are in units of four bytes. */
@@ -90,6 +90,7 @@ int pavo_process_mad(struct ib_device *ibdev, int flags, u32 port,
 	struct ib_pma_mad *pma = (struct ib_pma_mad *)out;
 	const struct pavo_dev *dev = to_pavo_dev(ibdev);
 	struct ib_class_port_info *info = (void *)pma->data;
+	u16 status;
 
 	if (in_wc || in->mad_hdr.mgmt_class != IB_MGMT_CLASS_PERF_MGMT ||
 	    in->mad_hdr.method != IB_MGMT_METHOD_GET)
@@ -109,8 +110,8 @@ int pavo_process_mad(struct ib_device *ibdev, int flags, u32 port,
 		fill_traffic(dev, (void *)pma->data);
 		break;
 	default:
-		out->mad_hdr.status = cpu_to_be16(
-			IB_MGMT_MAD_STATUS_UNSUPPORTED_METHOD_ATTRIB);
+		status = IB_MGMT_MAD_STATUS_UNSUPPORTED_METHOD_ATTRIB;
+		out->mad_hdr.status = cpu_to_be16(status);
 	}
 	return IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_REPLY;
 }

@@ -15,11 +15,14 @@ struct ib_wc;
 /**
  * pavo_process_mad - answer a performance management MAD of this kernel.
  * @ibdev: the adapter
- * @flags, @port, @in_grh: not used
+ * @flags: not used
+ * @port: not used
  * @in_wc: not NULL: the MAD came by a queue pair, and is not answered
+ * @in_grh: not used
  * @in: the MAD
  * @out: the answer
- * @out_size, @out_pkey_index: not used
+ * @out_size: not used
+ * @out_pkey_index: not used
  *
  * Return: IB_MAD_RESULT_*.
  */
