@@ -13,6 +13,7 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/wait.h>
+#include "budget.h"
 #include "memory/memory.h"
 #include "memory/pager.h"
 #include "memory/key_state.h"
@@ -105,6 +106,7 @@ static struct pavo_fault *take_fault(struct pavo_pager *pager)
 	if (fault) {
 		fault->thread = current;
 		list_move(&fault->list, &pager->serving);
+		list_del(&fault->of_odp);
 	}
 	return fault;
 }
@@ -224,10 +226,12 @@ static void start_pager_thread(struct work_struct *work)
 		free_pager(pager);
 }
 
-void pavo_pager_serve(struct pavo_pager *pager, struct pavo_fault *fault)
+void pavo_pager_serve(struct pavo_pager *pager, struct pavo_fault *fault,
+		      struct list_head *of_odp)
 {
 	spin_lock_bh(&lock);
 	list_add_tail(&fault->list, &pager->waiting);
+	list_add_tail(&fault->of_odp, of_odp);
 	if (!pager->idle && !pager->starting && pager->threads < THREADS) {
 		pager->starting++;
 		pager->threads++;
@@ -314,25 +318,57 @@ void pavo_pager_put(struct pavo_pager *pager)
 	spin_unlock_bh(&lock);
 }
 
-void pavo_pager_end(struct pavo_pager *pager, const struct pavo_odp *odp)
+/*
+ * Take a slice of the faults in @of_odp for this thread, into @over.
+ *
+ * Return: true if more are left. Lock held.
+ */
+static bool take_slice(struct list_head *of_odp, struct list_head *over)
 {
-	struct pavo_fault *fault, *next;
-	LIST_HEAD(over);
+	struct pavo_fault *fault;
+	unsigned int n;
 
-	spin_lock_bh(&lock);
-	list_for_each_entry_safe(fault, next, &pager->waiting, list) {
-		if (fault->odp != odp)
-			continue;
+	for (n = 0; n < PAVO_SLICE_PACKETS && !list_empty(of_odp); n++) {
+		fault = list_first_entry(of_odp, struct pavo_fault, of_odp);
 		/* A queue pair that detaches leaves the fault to this thread. */
 		fault->thread = current;
-		list_move_tail(&fault->list, &over);
+		list_del(&fault->of_odp);
+		list_move_tail(&fault->list, over);
 	}
+	if (list_empty(of_odp))
+		return false;
+	pavo_budget_used_up(PAVO_LOOP_FAULTS, n, 0);
+	return true;
+}
+
+/* A thread that takes a fault of @odp meanwhile ends it at once (pavo_odp_fault()). */
+static void kill_servers(struct pavo_pager *pager, const struct pavo_odp *odp)
+{
+	struct pavo_fault *fault;
+
+	spin_lock_bh(&lock);
 	list_for_each_entry(fault, &pager->serving, list)
 		if (fault->odp == odp)
 			send_sig(SIGKILL, fault->thread, 1);
 	spin_unlock_bh(&lock);
-	list_for_each_entry_safe(fault, next, &over, list)
-		end_fault(fault, -ECANCELED);
+}
+
+void pavo_pager_end(struct pavo_pager *pager, const struct pavo_odp *odp,
+		    struct list_head *of_odp)
+{
+	struct pavo_fault *fault, *next;
+	LIST_HEAD(over);
+	bool more;
+
+	kill_servers(pager, odp);
+	do {
+		spin_lock_bh(&lock);
+		more = take_slice(of_odp, &over);
+		spin_unlock_bh(&lock);
+		list_for_each_entry_safe(fault, next, &over, list)
+			end_fault(fault, -ECANCELED);
+		cond_resched();
+	} while (more);
 }
 
 void pavo_fault_detach(struct pavo_missing *missing)
@@ -346,6 +382,7 @@ void pavo_fault_detach(struct pavo_missing *missing)
 		fault->key_state = NULL;
 		if (!fault->thread) {
 			list_del(&fault->list);
+			list_del(&fault->of_odp);
 			unserved = fault;
 		}
 	}

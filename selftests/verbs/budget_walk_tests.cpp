@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Loops of the module over many objects: none keeps a CPU from other tasks (witness.h). The members
- * of a multicast group, the entries of a completion queue, the queue pairs whose keys end.
+ * of a multicast group, the entries of a completion queue, the queue pairs whose keys end or that
+ * wait for a page.
  */
 #include <deque>
 #include <map>
 
 #include "../common/device.h"
 #include "manager.h"
+#include "never.h"
+#include "paged.h"
 #include "ud.h"
 #include "window.h"
 #include "witness.h"
@@ -316,4 +319,40 @@ PV_TEST_LOCAL("budget.long_walks",
 	});
 	note(str(walks.by(), " walks, ", keys.by(), " slots, ",
 		 ns.by() / 1000000, " ms"));
+}
+
+PV_TEST_LOCAL("budget.faults",
+	      "a region ends while more queue pairs wait for its pages than a "
+	      "slice has: each of them learns of it, once")
+{
+	constexpr uint32_t count = slice_packets + 88;
+	Never never(1);
+	auto region = on_demand(env.a, never.memory, page);
+	const LinkSpec spec = {.cap = deep(1),
+			       .cq_a = env.a.create_cq(count, false),
+			       .cq_b = env.b.create_cq(1, false)};
+	std::vector<Link> links;
+	Moved asked(env.a, "odp_faults"), failed(env.a, "odp_fault_errors");
+	std::map<uint32_t, uint32_t> ended;
+
+	env.expect_async();
+	while (links.size() < count) {
+		links.push_back(connect(env, spec));
+		post_raw_send(links.back().a,
+			      {.opcode = IBV_WR_SEND,
+			       .send_flags = IBV_SEND_SIGNALED},
+			      {uintptr_t(never.memory), 8, region->lkey});
+	}
+	REQUIRE(eventually(env, [&] { return asked.by() == count; }), "faults");
+	const Loop before = loop_of("faults");
+
+	REQUIRE_EQ(ibv_dereg_mr(region.release()), 0, "dereg_mr");
+	for (const Wc &wc : wait_completions(env, links[0].a, spec.cq_a, count,
+					     "all that waited")) {
+		REQUIRE_EQ(int(wc.status), IBV_WC_LOC_PROT_ERR);
+		ended[wc.qp_number]++;
+	}
+	REQUIRE_EQ(ended.size(), count, "queue pairs that have ended");
+	REQUIRE_EQ(failed.by(), count, "faults that have ended");
+	must_have_ended("faults", before, slice_packets);
 }
