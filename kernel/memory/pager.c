@@ -7,6 +7,7 @@
  * their faults; no page is brought in under it.
  */
 #include <linux/completion.h>
+#include <linux/hashtable.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/sched/mm.h>
@@ -26,7 +27,7 @@
 
 /**
  * struct pavo_pager - threads that bring in pages of one process.
- * @list:    in the list of all pagers
+ * @node:    in the table of all pagers
  * @mm:      memory of the process; mmgrab()
  * @users:   its on-demand regions. At 0 the threads end, and the last one frees the pager.
  * @threads: its threads, with those in @starting
@@ -38,7 +39,7 @@
  * @grow:    starts another thread
  */
 struct pavo_pager {
-	struct list_head list;
+	struct hlist_node node;
 	struct mm_struct *mm;
 	unsigned int users;
 	unsigned int threads;
@@ -51,7 +52,8 @@ struct pavo_pager {
 };
 
 static struct workqueue_struct *grow_wq;
-static LIST_HEAD(pagers);
+/* By mm. A process that registers memory waits for one chain, with BH disabled. */
+static DEFINE_HASHTABLE(pagers, 10);
 /* Protects pagers, faults, and missing.fault of sides. BH: packet processing requests pages. */
 static DEFINE_SPINLOCK(lock);
 
@@ -246,7 +248,7 @@ static struct pavo_pager *find_pager(const struct mm_struct *mm)
 {
 	struct pavo_pager *pager;
 
-	list_for_each_entry(pager, &pagers, list)
+	hash_for_each_possible(pagers, pager, node, (unsigned long)mm)
 		if (pager->mm == mm)
 			return pager;
 	return NULL;
@@ -295,12 +297,11 @@ struct pavo_pager *pavo_pager_get(struct mm_struct *mm)
 	if (pager)
 		pager->users++;
 	else
-		list_add(&made->list, &pagers);
+		hash_add(pagers, &made->node, (unsigned long)mm);
 	spin_unlock_bh(&lock);
 	if (!pager)
 		return made;
 	/* Another thread of the process has added one meanwhile. */
-	INIT_LIST_HEAD(&made->list);
 	pavo_pager_put(made);
 	return pager;
 }
@@ -311,7 +312,7 @@ void pavo_pager_put(struct pavo_pager *pager)
 	WRITE_ONCE(pager->users, pager->users - 1);
 	if (!pager->users) {
 		/* New regions of the process get a new pager. */
-		list_del(&pager->list);
+		hash_del(&pager->node);
 		/* Under the lock: without users the last thread frees it. */
 		wake_up_all(&pager->wait);
 	}
@@ -406,5 +407,5 @@ void pavo_pager_exit(void)
 	destroy_workqueue(grow_wq);
 	for (; atomic_read(&begun); atomic_dec(&begun))
 		wait_for_completion(&ended);
-	WARN_ON(!list_empty(&pagers));
+	WARN_ON(!hash_empty(pagers));
 }

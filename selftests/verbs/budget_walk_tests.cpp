@@ -2,7 +2,7 @@
 /*
  * Loops of the module over many objects: none keeps a CPU from other tasks (witness.h). The members
  * of a multicast group, the entries of a completion queue, the queue pairs whose keys end or that
- * wait for a page.
+ * wait for a page, the targets of XRC that know a protection domain.
  */
 #include <deque>
 #include <map>
@@ -14,6 +14,7 @@
 #include "ud.h"
 #include "window.h"
 #include "witness.h"
+#include "xrc.h"
 
 using namespace pv;
 
@@ -355,4 +356,35 @@ PV_TEST_LOCAL("budget.faults",
 	REQUIRE_EQ(ended.size(), count, "queue pairs that have ended");
 	REQUIRE_EQ(failed.by(), count, "faults that have ended");
 	must_have_ended("faults", before, slice_packets);
+}
+
+PV_TEST_LOCAL("budget.links",
+	      "a protection domain ends that more targets of XRC know than a "
+	      "slice has; they go on with others")
+{
+	constexpr uint32_t count = slice_packets + 8;
+	const Handle pd = env.b.alloc_pd().id, xrcd = must_domain(env.b);
+	const LinkSpec spec = {.cap = deep(1),
+			       .cq_a = env.a.create_cq(16, false),
+			       .cq_b = env.b.create_cq(16, false)};
+	const Srq srq = must_srq(env, xrcd, spec.cq_b, pd);
+	std::vector<XrcLink> links;
+	const auto use = [&](XrcLink &link, const Srq &queue) {
+		must_post_srq(env.b, queue, {{1, {}}});
+		must_send(env, link.a, to_srq(queue, make_wr(Op::send, {}, 0)),
+			  "send");
+		expect_recv(env, link.b, 1, "receive");
+	};
+
+	while (links.size() < count) {
+		links.push_back(connect_xrc(env, spec, xrcd));
+		use(links.back(), srq);
+	}
+	REQUIRE_EQ(env.b.destroy(Kind::srq, srq.id), 0, "destroy_srq");
+	const Loop before = loop_of("links");
+
+	REQUIRE_EQ(env.b.destroy(Kind::pd, pd), 0, "dealloc_pd");
+	must_have_ended("links", before, slice_packets);
+	for (XrcLink *link : {&links.front(), &links.back()})
+		use(*link, link->srq);
 }
