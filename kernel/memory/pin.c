@@ -188,14 +188,13 @@ err:
 
 static u64 hash_pages(struct page **pages, unsigned long npages)
 {
-	u64 hash = 0;
+	u64 piece, hash = 0;
 	unsigned long n;
 
 	for (; npages; pages += n, npages -= n) {
 		n = min_t(unsigned long, npages, BATCH);
-		hash = siphash_2u64(
-			hash, siphash(pages, n * sizeof(*pages), &hash_key),
-			&hash_key);
+		piece = siphash(pages, n * sizeof(*pages), &hash_key);
+		hash = siphash_2u64(hash, piece, &hash_key);
 		cond_resched();
 	}
 	return hash;
