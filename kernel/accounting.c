@@ -43,17 +43,22 @@ kuid_t pavo_caller_account(void)
 	return uid_valid(uid) ? uid : current_euid();
 }
 
+kuid_t pavo_task_account(void)
+{
+	if (!in_task() || current->flags & PF_KTHREAD)
+		return INVALID_UID;
+	return pavo_caller_account();
+}
+
 void pavo_shares_init(struct pavo_shares *shares)
 {
-	mutex_init(&shares->mutex);
-	xa_init_flags(&shares->users, XA_FLAGS_ACCOUNT);
+	xa_init_flags(&shares->users, XA_FLAGS_ACCOUNT | XA_FLAGS_LOCK_IRQ);
 }
 
 void pavo_shares_destroy(struct pavo_shares *shares)
 {
 	WARN_ON(!xa_empty(&shares->users));
 	xa_destroy(&shares->users);
-	mutex_destroy(&shares->mutex);
 }
 
 u32 pavo_share_of(u32 all, int own)
@@ -74,37 +79,38 @@ static unsigned long count_share(struct pavo_shares *shares, kuid_t account)
 
 int pavo_share_take(struct pavo_shares *shares, kuid_t account, u32 most)
 {
-	unsigned long has;
+	unsigned long has, flags;
 	int err;
 
 	if (!uid_valid(account))
 		return 0;
-	mutex_lock(&shares->mutex);
+	/* ib_cm makes and destroys address handles with interrupts disabled. */
+	xa_lock_irqsave(&shares->users, flags);
 	has = count_share(shares, account);
 	if (has >= most && !capable(CAP_SYS_RESOURCE))
 		err = -EDQUOT;
 	else
-		err = xa_err(xa_store(&shares->users, __kuid_val(account),
-				      xa_mk_value(has + 1), GFP_KERNEL));
-	mutex_unlock(&shares->mutex);
+		err = xa_err(__xa_store(&shares->users, __kuid_val(account),
+					xa_mk_value(has + 1), GFP_ATOMIC));
+	xa_unlock_irqrestore(&shares->users, flags);
 	return err;
 }
 
 /* The entry exists, so the xarray does not allocate, and storing cannot fail. */
 void pavo_share_give(struct pavo_shares *shares, kuid_t account)
 {
-	unsigned long has;
+	unsigned long has, flags;
 
 	if (!uid_valid(account))
 		return;
-	mutex_lock(&shares->mutex);
+	xa_lock_irqsave(&shares->users, flags);
 	has = count_share(shares, account);
 	if (has > 1)
-		xa_store(&shares->users, __kuid_val(account),
-			 xa_mk_value(has - 1), GFP_KERNEL);
+		__xa_store(&shares->users, __kuid_val(account),
+			   xa_mk_value(has - 1), GFP_ATOMIC);
 	else
-		xa_erase(&shares->users, __kuid_val(account));
-	mutex_unlock(&shares->mutex);
+		__xa_erase(&shares->users, __kuid_val(account));
+	xa_unlock_irqrestore(&shares->users, flags);
 }
 
 /* Size of rdma core's handle of an object, bytes. */

@@ -7,7 +7,6 @@
 
 #include <linux/atomic.h>
 #include <linux/list.h>
-#include <linux/mutex.h>
 #include <linux/refcount.h>
 #include <linux/types.h>
 #include <linux/uidgid.h>
@@ -26,6 +25,16 @@ struct ib_udata;
 kuid_t pavo_caller_account(void);
 
 /**
+ * pavo_task_account - return the account of the process that the kernel makes an object for.
+ *
+ * ib_cm makes address handles while a process connects, and under locks of its own.
+ *
+ * Context: any.
+ * Return: as pavo_caller_account(); INVALID_UID in an interrupt or a thread of the kernel.
+ */
+kuid_t pavo_task_account(void);
+
+/**
  * pavo_caller_account_if - as pavo_caller_account(); INVALID_UID for an object of the kernel.
  * @process: a process makes the object
  *
@@ -38,11 +47,9 @@ static inline kuid_t pavo_caller_account_if(bool process)
 
 /**
  * struct pavo_shares - objects of a pool by user.
- * @mutex: held for changes
- * @users: uid -> number of objects; no entry: none
+ * @users: uid -> number of objects; no entry: none. Its lock is held for changes.
  */
 struct pavo_shares {
-	struct mutex mutex; /* @users */
 	struct xarray users;
 };
 
@@ -62,7 +69,7 @@ u32 pavo_share_of(u32 all, int own);
  * @account: the user; INVALID_UID: the kernel, which has no limit
  * @most: most objects of the user, unless the caller has CAP_SYS_RESOURCE
  *
- * Context: process, unless @account is INVALID_UID.
+ * Context: any but a hard interrupt.
  * Return: 0; -EDQUOT: the user has @most objects; -ENOMEM.
  */
 int pavo_share_take(struct pavo_shares *shares, kuid_t account, u32 most);

@@ -63,12 +63,17 @@ enum pavo_object {
 	PAVO_OBJ_COUNT,
 };
 
+/* Hashes of senders of packets to groups. */
+#define PAVO_GROUP_SENDERS 64
+
 /**
  * struct pavo_mcast - multicast groups of an adapter (qp/mcast.c).
  * @groups:   groups that have members, by GID
  * @count:    number of groups
  * @shares:   number of groups in which each user has members
  * @deferred: packets to groups that arrived after too many copies in a tick (demux.c)
+ * @deferred_of: number of packets in @deferred by hash of the sender; under its lock
+ * @seed:     seed of that hash
  * @work:     delivers @deferred
  */
 struct pavo_mcast {
@@ -76,6 +81,8 @@ struct pavo_mcast {
 	u32 count;
 	struct pavo_shares shares;
 	struct sk_buff_head deferred;
+	u16 deferred_of[PAVO_GROUP_SENDERS];
+	u32 seed;
 	struct work_struct work;
 };
 

@@ -38,6 +38,8 @@ static const char *const names[PAVO_LOOP_COUNT] = {
 	[PAVO_LOOP_WINDOWS] = "windows",
 	[PAVO_LOOP_RINGS] = "rings",
 	[PAVO_LOOP_OFFLINE] = "offline",
+	[PAVO_LOOP_FAULTS] = "faults",
+	[PAVO_LOOP_LINKS] = "links",
 };
 
 void pavo_budget_used_up(enum pavo_loop loop, u32 packets, u32 bytes)

@@ -72,6 +72,8 @@ enum pavo_loop {
 	PAVO_LOOP_WINDOWS, /* rounds over sending windows */
 	PAVO_LOOP_RINGS, /* entries of completion queues that are resized */
 	PAVO_LOOP_OFFLINE, /* loopback packets of a CPU that went offline */
+	PAVO_LOOP_FAULTS, /* faults that end with their region */
+	PAVO_LOOP_LINKS, /* links of XRC targets to a PD that ends */
 	PAVO_LOOP_COUNT,
 };
 

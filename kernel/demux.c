@@ -6,6 +6,10 @@
  * Called by the network stack through the sockets of net/, which have checked the packet.
  */
 #include <linux/if_vlan.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/jhash.h>
+#include <linux/random.h>
 #include <linux/udp.h>
 #include "budget.h"
 #include "demux.h"
@@ -22,6 +26,8 @@
 #define COPIES_A_TICK 4096
 /* Most packets that wait for the work that makes copies beyond that. */
 #define MOST_DEFERRED_PACKETS 256
+/* Of them, those of senders with the same hash. */
+#define MOST_DEFERRED_OF_SENDER (MOST_DEFERRED_PACKETS / 4)
 
 /* Destination QPN of packets to a multicast group. */
 #define PAVO_MCAST_QPN 0xffffff
@@ -151,19 +157,69 @@ static void deliver_copies(struct pavo_dev *dev, const struct pavo_rx *rx)
 	pavo_budget_add(PAVO_LOOP_GROUPS, copies);
 }
 
-/* Queue a packet for the adapter's work, in order; consumes it. */
+/* Hash the address of a packet's sender, and its QPN or window. */
+static u32 hash_sender(const struct pavo_mcast *mcast, const struct pavo_rx *rx)
+{
+	const struct pavo_pkt *pkt = &rx->pkt;
+	u32 number = pkt->info->kind == PAVO_KIND_WINDOW ? pkt->src_window :
+							   pkt->sqpn;
+	u32 hash;
+
+	if (rx->ipv6)
+		hash = jhash2(ipv6_hdr(rx->skb)->saddr.s6_addr32, 4,
+			      mcast->seed ^ number);
+	else
+		hash = jhash_2words((__force u32)ip_hdr(rx->skb)->saddr, number,
+				    mcast->seed);
+	return hash % PAVO_GROUP_SENDERS;
+}
+
+/*
+ * Queue a packet if there is room for its sender. The skb keeps the hash where it had its
+ * priority, which received packets need no more.
+ */
+static bool queue_group_packet(struct pavo_mcast *mcast,
+			       const struct pavo_rx *rx)
+{
+	u32 sender = hash_sender(mcast, rx);
+	struct sk_buff *skb = rx->skb;
+	unsigned long flags;
+	bool room;
+
+	spin_lock_irqsave(&mcast->deferred.lock, flags);
+	room = skb_queue_len(&mcast->deferred) < MOST_DEFERRED_PACKETS &&
+	       mcast->deferred_of[sender] < MOST_DEFERRED_OF_SENDER;
+	if (room) {
+		keep_vlan(skb);
+		skb->priority = sender;
+		mcast->deferred_of[sender]++;
+		__skb_queue_tail(&mcast->deferred, skb);
+	}
+	spin_unlock_irqrestore(&mcast->deferred.lock, flags);
+	return room;
+}
+
+/* Remove and free the first packet. */
+static void free_group_packet(struct pavo_mcast *mcast, struct sk_buff *skb)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&mcast->deferred.lock, flags);
+	mcast->deferred_of[skb->priority]--;
+	__skb_unlink(skb, &mcast->deferred);
+	spin_unlock_irqrestore(&mcast->deferred.lock, flags);
+	consume_skb(skb);
+}
+
+/* Leave a packet to the adapter's work, in order; consumes it. */
 static void defer_group_packet(struct pavo_dev *dev, struct pavo_rx *rx)
 {
-	struct sk_buff_head *deferred = &dev->mcast.deferred;
-
-	if (skb_queue_len_lockless(deferred) >= MOST_DEFERRED_PACKETS) {
-		pavo_stats_add(rx->port->stats, rx_drop_backlog, 1);
-		kfree_skb(rx->skb);
+	if (queue_group_packet(&dev->mcast, rx)) {
+		queue_work(dev->wq, &dev->mcast.work);
 		return;
 	}
-	keep_vlan(rx->skb);
-	skb_queue_tail(deferred, rx->skb);
-	queue_work(dev->wq, &dev->mcast.work);
+	pavo_stats_add(rx->port->stats, rx_drop_backlog, 1);
+	kfree_skb(rx->skb);
 }
 
 static void deliver_to_group(struct pavo_rx *rx)
@@ -192,8 +248,7 @@ static void deliver_deferred(struct pavo_dev *dev, struct sk_buff *skb)
 		deliver_copies(dev, &rx);
 	}
 	rcu_read_unlock();
-	skb_unlink(skb, &dev->mcast.deferred);
-	consume_skb(skb);
+	free_group_packet(&dev->mcast, skb);
 }
 
 /* The kernel schedules other tasks between two works. */
@@ -214,6 +269,7 @@ static void run_deferred_packets(struct work_struct *work)
 void pavo_demux_prepare(struct pavo_dev *dev)
 {
 	skb_queue_head_init(&dev->mcast.deferred);
+	dev->mcast.seed = get_random_u32();
 	INIT_WORK(&dev->mcast.work, run_deferred_packets);
 }
 

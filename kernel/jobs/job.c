@@ -535,8 +535,8 @@ static void show_jobs(struct seq_file *file)
 	unsigned int i;
 
 	pavo_pin_totals(&totals);
-	seq_printf(file, "pins %llu pages %llu uses %llu\n", totals.pins,
-		   totals.pages, totals.uses);
+	seq_printf(file, "pins %llu pages %llu uses %llu compared %llu\n",
+		   totals.pins, totals.pages, totals.uses, totals.compared);
 	mutex_lock(&jobs_mutex);
 	for (i = 0; i < pavo_tce_slots(); i++)
 		if (jobs[i])

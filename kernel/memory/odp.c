@@ -60,6 +60,7 @@ static atomic64_t last_id;
  * @dev:      for its counters; valid as long as the region exists
  * @mm:       the process's memory; @pager holds a reference
  * @pager:    brings pages in
+ * @waiting:  faults that wait for a thread of @pager, which protects the list
  * @mutex:    protects writes to @pages, and @ended
  * @ended:    the region is gone; store no pages any more
  * @device:   all of it lies in PCI devices; other pages are refused
@@ -75,6 +76,7 @@ struct pavo_odp {
 	struct pavo_dev *dev;
 	struct mm_struct *mm;
 	struct pavo_pager *pager;
+	struct list_head waiting;
 	struct mutex mutex; /* pages, and ended */
 	bool ended;
 	bool device;
@@ -365,7 +367,7 @@ enum pavo_status pavo_fault_request(struct pavo_key_state *key_state,
 	missing->first = first;
 	missing->fault = fault;
 	WRITE_ONCE(missing->state, PAVO_MISSING_WAITING);
-	pavo_pager_serve(region->odp->pager, fault);
+	pavo_pager_serve(region->odp->pager, fault, &region->odp->waiting);
 	return PAVO_ST_WAIT;
 }
 
@@ -400,6 +402,7 @@ static struct pavo_odp *alloc_odp(struct pavo_dev *dev, u64 start, u64 length)
 		return NULL;
 	}
 	mutex_init(&odp->mutex);
+	INIT_LIST_HEAD(&odp->waiting);
 	refcount_set(&odp->users, 1);
 	return odp;
 }
@@ -449,7 +452,7 @@ void pavo_odp_release(struct pavo_odp *odp)
 	WRITE_ONCE(odp->ended, true);
 	hide_pages(odp, 0, odp->npages - 1);
 	mutex_unlock(&odp->mutex);
-	pavo_pager_end(odp->pager, odp);
+	pavo_pager_end(odp->pager, odp, &odp->waiting);
 	mmu_interval_notifier_remove(&odp->notifier);
 	pavo_odp_put(odp);
 }

@@ -7,12 +7,14 @@
  * their faults; no page is brought in under it.
  */
 #include <linux/completion.h>
+#include <linux/hashtable.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/wait.h>
+#include "budget.h"
 #include "memory/memory.h"
 #include "memory/pager.h"
 #include "memory/key_state.h"
@@ -25,7 +27,7 @@
 
 /**
  * struct pavo_pager - threads that bring in pages of one process.
- * @list:    in the list of all pagers
+ * @node:    in the table of all pagers
  * @mm:      memory of the process; mmgrab()
  * @users:   its on-demand regions. At 0 the threads end, and the last one frees the pager.
  * @threads: its threads, with those in @starting
@@ -37,7 +39,7 @@
  * @grow:    starts another thread
  */
 struct pavo_pager {
-	struct list_head list;
+	struct hlist_node node;
 	struct mm_struct *mm;
 	unsigned int users;
 	unsigned int threads;
@@ -50,7 +52,8 @@ struct pavo_pager {
 };
 
 static struct workqueue_struct *grow_wq;
-static LIST_HEAD(pagers);
+/* By mm. A process that registers memory waits for one chain, with BH disabled. */
+static DEFINE_HASHTABLE(pagers, 10);
 /* Protects pagers, faults, and missing.fault of sides. BH: packet processing requests pages. */
 static DEFINE_SPINLOCK(lock);
 
@@ -105,6 +108,7 @@ static struct pavo_fault *take_fault(struct pavo_pager *pager)
 	if (fault) {
 		fault->thread = current;
 		list_move(&fault->list, &pager->serving);
+		list_del(&fault->of_odp);
 	}
 	return fault;
 }
@@ -224,10 +228,12 @@ static void start_pager_thread(struct work_struct *work)
 		free_pager(pager);
 }
 
-void pavo_pager_serve(struct pavo_pager *pager, struct pavo_fault *fault)
+void pavo_pager_serve(struct pavo_pager *pager, struct pavo_fault *fault,
+		      struct list_head *of_odp)
 {
 	spin_lock_bh(&lock);
 	list_add_tail(&fault->list, &pager->waiting);
+	list_add_tail(&fault->of_odp, of_odp);
 	if (!pager->idle && !pager->starting && pager->threads < THREADS) {
 		pager->starting++;
 		pager->threads++;
@@ -242,7 +248,7 @@ static struct pavo_pager *find_pager(const struct mm_struct *mm)
 {
 	struct pavo_pager *pager;
 
-	list_for_each_entry(pager, &pagers, list)
+	hash_for_each_possible(pagers, pager, node, (unsigned long)mm)
 		if (pager->mm == mm)
 			return pager;
 	return NULL;
@@ -291,12 +297,11 @@ struct pavo_pager *pavo_pager_get(struct mm_struct *mm)
 	if (pager)
 		pager->users++;
 	else
-		list_add(&made->list, &pagers);
+		hash_add(pagers, &made->node, (unsigned long)mm);
 	spin_unlock_bh(&lock);
 	if (!pager)
 		return made;
 	/* Another thread of the process has added one meanwhile. */
-	INIT_LIST_HEAD(&made->list);
 	pavo_pager_put(made);
 	return pager;
 }
@@ -307,32 +312,64 @@ void pavo_pager_put(struct pavo_pager *pager)
 	WRITE_ONCE(pager->users, pager->users - 1);
 	if (!pager->users) {
 		/* New regions of the process get a new pager. */
-		list_del(&pager->list);
+		hash_del(&pager->node);
 		/* Under the lock: without users the last thread frees it. */
 		wake_up_all(&pager->wait);
 	}
 	spin_unlock_bh(&lock);
 }
 
-void pavo_pager_end(struct pavo_pager *pager, const struct pavo_odp *odp)
+/*
+ * Take a slice of the faults in @of_odp for this thread, into @over.
+ *
+ * Return: true if more are left. Lock held.
+ */
+static bool take_slice(struct list_head *of_odp, struct list_head *over)
 {
-	struct pavo_fault *fault, *next;
-	LIST_HEAD(over);
+	struct pavo_fault *fault;
+	unsigned int n;
 
-	spin_lock_bh(&lock);
-	list_for_each_entry_safe(fault, next, &pager->waiting, list) {
-		if (fault->odp != odp)
-			continue;
+	for (n = 0; n < PAVO_SLICE_PACKETS && !list_empty(of_odp); n++) {
+		fault = list_first_entry(of_odp, struct pavo_fault, of_odp);
 		/* A queue pair that detaches leaves the fault to this thread. */
 		fault->thread = current;
-		list_move_tail(&fault->list, &over);
+		list_del(&fault->of_odp);
+		list_move_tail(&fault->list, over);
 	}
+	if (list_empty(of_odp))
+		return false;
+	pavo_budget_used_up(PAVO_LOOP_FAULTS, n, 0);
+	return true;
+}
+
+/* A thread that takes a fault of @odp meanwhile ends it at once (pavo_odp_fault()). */
+static void kill_servers(struct pavo_pager *pager, const struct pavo_odp *odp)
+{
+	struct pavo_fault *fault;
+
+	spin_lock_bh(&lock);
 	list_for_each_entry(fault, &pager->serving, list)
 		if (fault->odp == odp)
 			send_sig(SIGKILL, fault->thread, 1);
 	spin_unlock_bh(&lock);
-	list_for_each_entry_safe(fault, next, &over, list)
-		end_fault(fault, -ECANCELED);
+}
+
+void pavo_pager_end(struct pavo_pager *pager, const struct pavo_odp *odp,
+		    struct list_head *of_odp)
+{
+	struct pavo_fault *fault, *next;
+	LIST_HEAD(over);
+	bool more;
+
+	kill_servers(pager, odp);
+	do {
+		spin_lock_bh(&lock);
+		more = take_slice(of_odp, &over);
+		spin_unlock_bh(&lock);
+		list_for_each_entry_safe(fault, next, &over, list)
+			end_fault(fault, -ECANCELED);
+		cond_resched();
+	} while (more);
 }
 
 void pavo_fault_detach(struct pavo_missing *missing)
@@ -346,6 +383,7 @@ void pavo_fault_detach(struct pavo_missing *missing)
 		fault->key_state = NULL;
 		if (!fault->thread) {
 			list_del(&fault->list);
+			list_del(&fault->of_odp);
 			unserved = fault;
 		}
 	}
@@ -369,5 +407,5 @@ void pavo_pager_exit(void)
 	destroy_workqueue(grow_wq);
 	for (; atomic_read(&begun); atomic_dec(&begun))
 		wait_for_completion(&ended);
-	WARN_ON(!list_empty(&pagers));
+	WARN_ON(!hash_empty(pagers));
 }

@@ -23,6 +23,7 @@ struct task_struct;
 /**
  * struct pavo_fault - pages to be brought in.
  * @list:  in its pager's list of waiting or of served faults
+ * @of_odp: in the list of faults of @odp that wait
  * @odp:   the memory; a reference
  * @first: index of the first page
  * @count: pages
@@ -33,6 +34,7 @@ struct task_struct;
  */
 struct pavo_fault {
 	struct list_head list;
+	struct list_head of_odp;
 	struct pavo_odp *odp;
 	unsigned long first;
 	unsigned long count;
@@ -52,18 +54,28 @@ struct pavo_pager *pavo_pager_get(struct mm_struct *mm);
 /** pavo_pager_put - balances pavo_pager_get(); no fault of the region is left. Process context. */
 void pavo_pager_put(struct pavo_pager *pager);
 
-/** pavo_pager_serve - queue @fault for threads of @pager, which serve and free it. Any context. */
-void pavo_pager_serve(struct pavo_pager *pager, struct pavo_fault *fault);
+/**
+ * pavo_pager_serve - queue @fault for threads of @pager, which serve and free it.
+ * @pager: pager of the process
+ * @fault: the fault
+ * @of_odp: list of faults of its memory that wait
+ *
+ * Context: any.
+ */
+void pavo_pager_serve(struct pavo_pager *pager, struct pavo_fault *fault,
+		      struct list_head *of_odp);
 
 /**
  * pavo_pager_end - end waiting faults of @odp with an error, and kill threads that serve one.
  * Does not wait for the threads.
  * @pager: pager of the process
- * @odp:   the memory that ends
+ * @odp:   the memory that ends; pavo_odp_fault() refuses its faults by now
+ * @of_odp: list of faults of @odp that wait
  *
- * Context: process.
+ * Context: process; sleeps.
  */
-void pavo_pager_end(struct pavo_pager *pager, const struct pavo_odp *odp);
+void pavo_pager_end(struct pavo_pager *pager, const struct pavo_odp *odp,
+		    struct list_head *of_odp);
 
 /* odp.c, for the threads */
 

@@ -15,15 +15,19 @@
 #include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/pagemap.h>
+#include <linux/random.h>
 #include <linux/rhashtable.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
+#include <linux/siphash.h>
 #include <linux/slab.h>
 #include "compat.h"
 #include "memory/pin.h"
 
-/* Pages pinned or released between two reschedules. */
+/* Pages pinned, hashed or released between two reschedules. */
 #define BATCH 512
+/* Pages compared between two reschedules. */
+#define COMPARED 65536ul
 
 static const struct rhashtable_params params = {
 	.key_len = sizeof(struct pavo_pin_key),
@@ -63,8 +67,12 @@ static DEFINE_HASHTABLE(processes, 6);
 static DEFINE_MUTEX(pins_mutex); /* pins, their parts, processes, totals */
 static struct pavo_pin_totals totals;
 
+/* Of hashes of pages; a process may not find out which lists have the same. */
+static siphash_key_t hash_key;
+
 int pavo_pin_init(void)
 {
+	get_random_bytes(&hash_key, sizeof(hash_key));
 	return rhltable_init(&pins, &params);
 }
 
@@ -178,6 +186,20 @@ err:
 	return n;
 }
 
+static u64 hash_pages(struct page **pages, unsigned long npages)
+{
+	u64 piece, hash = 0;
+	unsigned long n;
+
+	for (; npages; pages += n, npages -= n) {
+		n = min_t(unsigned long, npages, BATCH);
+		piece = siphash(pages, n * sizeof(*pages), &hash_key);
+		hash = siphash_2u64(hash, piece, &hash_key);
+		cond_resched();
+	}
+	return hash;
+}
+
 static bool fits_memlock(unsigned long npages)
 {
 	return npages <= rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT ||
@@ -212,6 +234,7 @@ static struct pavo_pin *new_pin(const void *owner, u64 start, u64 length,
 		.owner = owner,
 		.first = npages ? pin->pages[0] : NULL,
 		.npages = npages,
+		.hash = hash_pages(pin->pages, npages),
 	};
 	pin->writable = writable;
 	INIT_LIST_HEAD(&pin->parts);
@@ -222,6 +245,22 @@ static void drop_pin(struct pavo_pin *pin)
 {
 	unpin_pages(pin->pages, pin->key.npages, pin->writable);
 	kvfree(pin);
+}
+
+/* True if the pages are the same, which equal keys all but prove. Mutex held. */
+static bool has_same_pages(const struct pavo_pin *a, const struct pavo_pin *b)
+{
+	unsigned long i, n, npages = a->key.npages;
+
+	totals.compared += npages;
+	for (i = 0; i < npages; i += n) {
+		n = min(npages - i, COMPARED);
+		if (memcmp(&a->pages[i], &b->pages[i],
+			   array_size(n, sizeof(*a->pages))))
+			return false;
+		cond_resched();
+	}
+	return true;
 }
 
 /* Find a pin of the same pages for the same owner, writable if @like is. Mutex held. */
@@ -237,8 +276,7 @@ static struct pavo_pin *find_pin(const struct pavo_pin *like)
 	rhl_for_each_entry_rcu(pin, pos, list, node) {
 		if (like->writable && !pin->writable)
 			continue;
-		if (!memcmp(pin->pages, like->pages,
-			    array_size(like->key.npages, sizeof(*pin->pages))))
+		if (has_same_pages(pin, like))
 			return pin;
 	}
 	return NULL;

@@ -16,17 +16,19 @@
  * @owner:  an mm, or an object that several processes share
  * @first:  first page; NULL: no pages
  * @npages: pages
+ * @hash:   keyed hash of the list of pages
  */
 struct pavo_pin_key {
 	const void *owner;
 	struct page *first;
 	unsigned long npages;
+	u64 hash;
 };
 
 /**
  * struct pavo_pin - pinned pages of a process, of one range.
  * @node:     in the table of all pins of this machine
- * @key:      owner, first page, number of pages
+ * @key:      owner, first page, number and hash of pages
  * @parts:    shares of processes that use it; the first process is charged for the pages
  * @writable: pinned for writing
  * @tag:      for the owner's use
@@ -79,11 +81,13 @@ void pavo_unpin(struct pavo_pin *pin, const struct mm_struct *mm);
  * @pins:  pins
  * @pages: pages in them
  * @uses:  uses of them, by regions and by owners that are no mm
+ * @compared: pages of pins that were compared with pages of other ones
  */
 struct pavo_pin_totals {
 	u64 pins;
 	u64 pages;
 	u64 uses;
+	u64 compared;
 };
 
 void pavo_pin_totals(struct pavo_pin_totals *totals);

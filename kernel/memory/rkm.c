@@ -13,6 +13,7 @@
 #include <linux/rculist.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
+#include "budget.h"
 #include "memory/memory.h"
 #include "pavo_trace.h"
 #include "memory/key_state.h"
@@ -389,18 +390,35 @@ int pavo_rkm_join(struct pavo_key_state *key_state, struct pavo_pd *pd)
 	return err;
 }
 
-void pavo_rkm_part(struct pavo_dev *dev, struct pavo_pd *pd)
+/* Free a slice of the links of a PD. Return: true if more are left. */
+static bool free_slice(struct list_head *links)
 {
-	struct pavo_rkm_link *link, *next;
+	struct pavo_rkm_link *link;
+	unsigned int n;
 
-	mutex_lock(&dev->rkm.mutex);
-	spin_lock_bh(&dev->rkm.list_lock);
-	/* The PD's own QPs are destroyed; the links left are those of XRC targets. */
-	list_for_each_entry_safe(link, next, &pd->rkm.qps, of_pd) {
+	for (n = 0; n < PAVO_SLICE_PACKETS && !list_empty(links); n++) {
+		link = list_first_entry(links, struct pavo_rkm_link, of_pd);
 		WRITE_ONCE(link->qp->pd, NULL);
 		free_link(link);
 	}
-	spin_unlock_bh(&dev->rkm.list_lock);
+	if (list_empty(links))
+		return false;
+	pavo_budget_used_up(PAVO_LOOP_LINKS, n, 0);
+	return true;
+}
+
+void pavo_rkm_part(struct pavo_dev *dev, struct pavo_pd *pd)
+{
+	bool more;
+
+	mutex_lock(&dev->rkm.mutex);
+	do {
+		spin_lock_bh(&dev->rkm.list_lock);
+		/* The PD's own QPs are destroyed; the links left are those of XRC targets. */
+		more = free_slice(&pd->rkm.qps);
+		spin_unlock_bh(&dev->rkm.list_lock);
+		cond_resched();
+	} while (more);
 	mutex_unlock(&dev->rkm.mutex);
 }
 

@@ -41,7 +41,7 @@ int pavo_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 		return -EINVAL;
 	if (pavo_charge(&ah->charge, sizeof(*ah), udata))
 		return -ENOMEM;
-	ah->account = pavo_caller_account_if(udata);
+	ah->account = pavo_task_account();
 	err = pavo_object_take(dev, PAVO_OBJ_AH, ah->account);
 	if (err) {
 		pavo_charge_end(ah->charge);

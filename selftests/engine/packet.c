@@ -90,11 +90,17 @@ void skb_queue_head_init(struct sk_buff_head *queue)
 	spin_lock_init(&queue->lock);
 }
 
+void __skb_queue_tail(struct sk_buff_head *queue, struct sk_buff *skb)
+{
+	ENGINE_MUST(queue->lock.held);
+	list_add_tail(&skb->list, &queue->list);
+	queue->count++;
+}
+
 void skb_queue_tail(struct sk_buff_head *queue, struct sk_buff *skb)
 {
 	spin_lock(&queue->lock);
-	list_add_tail(&skb->list, &queue->list);
-	queue->count++;
+	__skb_queue_tail(queue, skb);
 	spin_unlock(&queue->lock);
 }
 
@@ -111,7 +117,7 @@ struct sk_buff *skb_peek(struct sk_buff_head *queue)
 	return list_first_entry_or_null(&queue->list, struct sk_buff, list);
 }
 
-static void unlink_locked(struct sk_buff *skb, struct sk_buff_head *queue)
+void __skb_unlink(struct sk_buff *skb, struct sk_buff_head *queue)
 {
 	list_del_init(&skb->list);
 	queue->count--;
@@ -120,7 +126,7 @@ static void unlink_locked(struct sk_buff *skb, struct sk_buff_head *queue)
 void skb_unlink(struct sk_buff *skb, struct sk_buff_head *queue)
 {
 	spin_lock(&queue->lock);
-	unlink_locked(skb, queue);
+	__skb_unlink(skb, queue);
 	spin_unlock(&queue->lock);
 }
 
@@ -131,7 +137,7 @@ struct sk_buff *skb_dequeue(struct sk_buff_head *queue)
 	spin_lock(&queue->lock);
 	skb = skb_peek(queue);
 	if (skb)
-		unlink_locked(skb, queue);
+		__skb_unlink(skb, queue);
 	spin_unlock(&queue->lock);
 	return skb;
 }

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Loops of the module over many objects: none keeps a CPU from other tasks (witness.h). The members
- * of a multicast group, the entries of a completion queue, the queue pairs whose keys end.
+ * of a multicast group, the entries of a completion queue, the queue pairs whose keys end or that
+ * wait for a page, the targets of XRC that know a protection domain.
  */
 #include <deque>
 #include <map>
 
 #include "../common/device.h"
 #include "manager.h"
+#include "never.h"
+#include "paged.h"
 #include "ud.h"
 #include "window.h"
 #include "witness.h"
+#include "xrc.h"
 
 using namespace pv;
 
@@ -20,7 +24,7 @@ namespace {
 constexpr uint64_t most_copies = 4096 + 256;
 constexpr uint32_t multicast_qpn = 0xffffff;
 
-ibv_gid group_of(const Env &env)
+ibv_gid group_of(const Env &env, uint8_t number = 78)
 {
 	ibv_gid gid = {};
 
@@ -31,7 +35,7 @@ ibv_gid group_of(const Env &env)
 		gid.raw[0] = 0xff;
 		gid.raw[1] = 0x0e;
 	}
-	gid.raw[13] = 78;
+	gid.raw[13] = number;
 	return gid;
 }
 
@@ -67,7 +71,7 @@ PV_TEST_LOCAL("budget.groups",
 	      "ticks while others have the CPU, and what a work delivers later "
 	      "overtakes nothing")
 {
-	constexpr uint32_t count = 100; /* fewer than may wait */
+	constexpr uint32_t count = 60; /* fewer than may wait */
 	Crowd crowd(env);
 	const Loop before = loop_of("groups");
 	std::vector<SendWr> wrs = many(crowd.wr, count);
@@ -97,6 +101,52 @@ PV_TEST_LOCAL("budget.groups",
 	    time / common::tick() * most_copies >= count * crowd.to.size())
 		throw Skip("this CPU makes fewer copies in a tick");
 	must_have_ended("groups", before, most_copies);
+}
+
+PV_TEST_LOCAL("budget.group_senders",
+	      "one sender floods a group, so that packets wait for their "
+	      "copies: no more than a quarter of the room is its own, and what "
+	      "others send to another group arrives")
+{
+	constexpr uint32_t senders = 8, bursts = 8, burst = 400;
+	Crowd crowd(env);
+	const ibv_gid gid = group_of(env, 79);
+	Side flood = ud::make_ud(env.a, env.info_a, 0, burst),
+	     to = ud::make_ud(env.b, env.info_b);
+	const SendWr wr = ud::datagram(crowd.out, 64, ud::must_ah(env.a, gid),
+				       multicast_qpn);
+	std::vector<Side> from;
+	uint32_t arrived = 0;
+	Moved dropped(env.b, "rx_drop_backlog");
+
+	REQUIRE_EQ(env.b.attach(to.qp.id, gid), 0);
+	must_post(to, std::vector<RecvWr>(senders * bursts,
+					  ud::receive(crowd.in, 0)));
+	while (from.size() < senders)
+		from.push_back(ud::make_ud(env.a, env.info_a));
+	for (uint32_t i = 0; i < bursts; i++) {
+		must_post(flood, many(crowd.wr, burst));
+		for (Side &side : from)
+			must_post(side, wr);
+		wait_completions(env, flood, flood.send_cq, 1, "the flood");
+		for (Side &side : from)
+			wait_completions(env, side, side.send_cq, 1, "another");
+	}
+	/* One may have the same hash as the flood. */
+	const bool most = eventually(env, [&] {
+		ibv_wc wcs[16];
+		const int n = ibv_poll_cq(local(env.b).raw_cq(to.recv_cq.id),
+					  16, wcs);
+
+		arrived += uint32_t(std::max(n, 0));
+		return arrived >= bursts * senders * 3 / 4;
+	});
+	note(str(arrived, " of ", bursts * senders, " arrived, ", dropped.by(),
+		 " packets were dropped"));
+	if (!dropped.by())
+		throw Skip("this CPU makes fewer copies in a tick");
+	REQUIRE(most, "others' datagrams were dropped: ", arrived, " of ",
+		bursts * senders, " arrived");
 }
 
 namespace {
@@ -261,7 +311,7 @@ PV_TEST_LOCAL("budget.walks",
 {
 	constexpr uint32_t at_once = 32; /* kernel/memory/rkm.c */
 	constexpr uint64_t cost = at_once / 4; /* in packets */
-	const uint32_t count = scaled(8192);
+	const uint32_t count = is_native_guest() ? scaled(8192) : 512;
 	Mr mr = must_reg(env.b, {page, 0, bindable_access});
 	std::vector<Link> links;
 
@@ -316,4 +366,71 @@ PV_TEST_LOCAL("budget.long_walks",
 	});
 	note(str(walks.by(), " walks, ", keys.by(), " slots, ",
 		 ns.by() / 1000000, " ms"));
+}
+
+PV_TEST_LOCAL("budget.faults",
+	      "a region ends while more queue pairs wait for its pages than a "
+	      "slice has: each of them learns of it, once")
+{
+	constexpr uint32_t count = slice_packets + 88;
+	Never never(1);
+	auto region = on_demand(env.a, never.memory, page);
+	const LinkSpec spec = {.cap = deep(1),
+			       .cq_a = env.a.create_cq(count, false),
+			       .cq_b = env.b.create_cq(1, false)};
+	std::vector<Link> links;
+	Moved asked(env.a, "odp_faults"), failed(env.a, "odp_fault_errors");
+	std::map<uint32_t, uint32_t> ended;
+
+	env.expect_async();
+	while (links.size() < count) {
+		links.push_back(connect(env, spec));
+		post_raw_send(links.back().a,
+			      {.opcode = IBV_WR_SEND,
+			       .send_flags = IBV_SEND_SIGNALED},
+			      {uintptr_t(never.memory), 8, region->lkey});
+	}
+	REQUIRE(eventually(env, [&] { return asked.by() == count; }), "faults");
+	const Loop before = loop_of("faults");
+
+	REQUIRE_EQ(ibv_dereg_mr(region.release()), 0, "dereg_mr");
+	for (const Wc &wc : wait_completions(env, links[0].a, spec.cq_a, count,
+					     "all that waited")) {
+		REQUIRE_EQ(int(wc.status), IBV_WC_LOC_PROT_ERR);
+		ended[wc.qp_number]++;
+	}
+	REQUIRE_EQ(ended.size(), count, "queue pairs that have ended");
+	REQUIRE_EQ(failed.by(), count, "faults that have ended");
+	must_have_ended("faults", before, slice_packets);
+}
+
+PV_TEST_LOCAL("budget.links",
+	      "a protection domain ends that more targets of XRC know than a "
+	      "slice has; they go on with others")
+{
+	constexpr uint32_t count = slice_packets + 8;
+	const Handle pd = env.b.alloc_pd().id, xrcd = must_domain(env.b);
+	const LinkSpec spec = {.cap = deep(1),
+			       .cq_a = env.a.create_cq(16, false),
+			       .cq_b = env.b.create_cq(16, false)};
+	const Srq srq = must_srq(env, xrcd, spec.cq_b, pd);
+	std::vector<XrcLink> links;
+	const auto use = [&](XrcLink &link, const Srq &queue) {
+		must_post_srq(env.b, queue, {{1, {}}});
+		must_send(env, link.a, to_srq(queue, make_wr(Op::send, {}, 0)),
+			  "send");
+		expect_recv(env, link.b, 1, "receive");
+	};
+
+	while (links.size() < count) {
+		links.push_back(connect_xrc(env, spec, xrcd));
+		use(links.back(), srq);
+	}
+	REQUIRE_EQ(env.b.destroy(Kind::srq, srq.id), 0, "destroy_srq");
+	const Loop before = loop_of("links");
+
+	REQUIRE_EQ(env.b.destroy(Kind::pd, pd), 0, "dealloc_pd");
+	must_have_ended("links", before, slice_packets);
+	for (XrcLink *link : {&links.front(), &links.back()})
+		use(*link, link->srq);
 }

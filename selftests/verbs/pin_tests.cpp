@@ -8,8 +8,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "../common/files.h"
 #include "disk.h"
 #include "link.h"
+#include "paged.h"
 #include "tap.h"
 
 using namespace pv;
@@ -92,4 +94,57 @@ PV_TEST_LOCAL("region.shared_memory",
 	REQUIRE_EQ(try_reg(env, static_cast<uint8_t *>(at), int(all_access)), 0,
 		   "reg_mr");
 	munmap(at, size);
+}
+
+namespace {
+
+/* Memory of shared pages, of which the one in the midst is a page of its own, number @i. */
+uint8_t *map_alike(int fd, unsigned i)
+{
+	constexpr size_t pages = size / page, midst = pages / 2;
+	const auto map = [&](void *at, size_t length, size_t first, int how) {
+		void *got = mmap(at, length, PROT_READ | PROT_WRITE,
+				 MAP_SHARED | how, fd, off_t(first * page));
+
+		REQUIRE(got != MAP_FAILED, "mmap");
+		return static_cast<uint8_t *>(got);
+	};
+	uint8_t *memory = map(nullptr, size, 0, 0);
+
+	map(memory + midst * page, page, pages + i, MAP_FIXED);
+	return memory;
+}
+
+uint64_t compared_pages()
+{
+	return common::number_behind("/sys/kernel/debug/pavo/jobs", "compared");
+}
+
+} // namespace
+
+PV_TEST_LOCAL("region.alike",
+	      "regions with the same first and last page and length, but one "
+	      "page: a registration compares its pages only with those of "
+	      "regions that have the same")
+{
+	constexpr unsigned many = 32;
+	int fd = memfd_create("pavo-alike", MFD_CLOEXEC);
+	std::vector<uint8_t *> memory;
+	std::vector<RawMr> regions;
+
+	REQUIRE_EQ(ftruncate(fd, off_t(size + many * page)), 0, "ftruncate");
+	for (unsigned i = 0; i < many; i++)
+		memory.push_back(map_alike(fd, i));
+	close(fd);
+	const uint64_t before = compared_pages();
+
+	for (uint8_t *at : memory)
+		regions.push_back(must_reg_raw(env.b, at, size));
+	REQUIRE_EQ(compared_pages() - before, 0u, "pages of others");
+	/* Pinned already. */
+	regions.push_back(must_reg_raw(env.b, memory[many / 2], size));
+	REQUIRE_EQ(compared_pages() - before, size / page, "its own pages");
+	regions.clear();
+	for (uint8_t *at : memory)
+		munmap(at, size);
 }

@@ -27,6 +27,7 @@ struct sk_buff {
 	u8 *data;
 	unsigned int len;
 	unsigned int tailroom; /* free bytes behind the packet */
+	u32 priority;
 	char cb[48];
 	/* Of a packet with deferred ICRC; the engine has none. */
 	unsigned int inner_protocol_type;
@@ -99,8 +100,12 @@ void skb_queue_head(struct sk_buff_head *queue, struct sk_buff *skb);
 struct sk_buff *skb_dequeue(struct sk_buff_head *queue);
 struct sk_buff *skb_peek(struct sk_buff_head *queue);
 void skb_unlink(struct sk_buff *skb, struct sk_buff_head *queue);
+/* Their callers hold the queue's lock. */
+void __skb_queue_tail(struct sk_buff_head *queue, struct sk_buff *skb);
+void __skb_unlink(struct sk_buff *skb, struct sk_buff_head *queue);
 void skb_queue_purge(struct sk_buff_head *queue);
 
+#define skb_queue_len(queue) ((queue)->count)
 #define skb_queue_empty_lockless(queue) (!(queue)->count)
 #define skb_queue_len_lockless(queue) ((queue)->count + engine_backlog)
 

@@ -34,6 +34,7 @@ struct xa_state {
 #define XA_FLAGS_ALLOC 1u
 #define XA_FLAGS_LOCK_BH 2u
 #define XA_FLAGS_ACCOUNT 4u
+#define XA_FLAGS_LOCK_IRQ 8u
 #define XA_LIMIT(from, to) ((struct xa_limit){.low = (from), .high = (to)})
 #define XA_STATE(name, table, from) struct xa_state name = {.xa = (table)}
 
@@ -79,6 +80,9 @@ static inline int xa_err(const void *entry)
 #define xa_erase_bh xa_erase
 #define xa_lock_bh(xa) spin_lock(&(xa)->xa_lock)
 #define xa_unlock_bh(xa) spin_unlock(&(xa)->xa_lock)
+#define xa_lock_irqsave(xa, flags) spin_lock_irqsave(&(xa)->xa_lock, flags)
+#define xa_unlock_irqrestore(xa, flags) \
+	spin_unlock_irqrestore(&(xa)->xa_lock, flags)
 #define xa_is_retry(entry) false
 #define xa_for_each(xa, at, found)                                            \
 	for (unsigned int _i = 0;                                             \
