@@ -272,8 +272,9 @@ public:
 	 */
 	Result<void> take_rcxts(std::span<uint32_t> rcxts) noexcept;
 	/**
-	 * Gives contexts back. Fails with EBUSY: one has data to send: cancel() it first; EINVAL;
-	 * EIO.
+	 * Gives contexts back. Operations by them that wait for their end are cancelled, with the
+	 * requests that are held for these, or name a context. Fails with EBUSY: one has data to
+	 * send: cancel() it first; EINVAL; EIO.
 	 */
 	Result<void> return_rcxts(std::span<const uint32_t> rcxts) noexcept;
 	/**
