@@ -311,6 +311,13 @@ TEST(RcxtDump, ShowsTheOperation)
 	EXPECT_NE(lines[0].find(words), std::string::npos) << lines[0];
 	EXPECT_NE(lines[0].find(" total 5000 left 0 "), std::string::npos)
 		<< lines[0];
+	EXPECT_EQ(lines[0].find(" bound "), std::string::npos) << lines[0];
+	must(ends.b.bind_counter(9, ends.rcxt_b));
+	must(ends.b.start());
+	EXPECT_TRUE(eventually([&] {
+		return rcxts_of(ends.device_b)[0].find(" bound 9 ") !=
+		       std::string::npos;
+	}));
 }
 
 TEST(RcxtDump, IsForRoot)
