@@ -123,8 +123,9 @@ struct unfragmentable {
 
 /*
  * Find the part that each fragment carries: up to the last header for each hop, which are hop by
- * hop options and routing headers, with options for the latter's hops. @at: set to the first
- * header behind that, @type to its type. Return: 0; -EINVAL: malformed, or longer than
+ * hop options and routing headers, with options for the latter's hops. If the packet is a fragment,
+ * it is all before its fragment header, since Linux puts that behind options of the destination,
+ * and receivers drop a packet with two. Return: 0; -EINVAL: malformed, or longer than
  * PAVO_IPFRAG_COPIED.
  */
 static int find_unfragmentable(const u8 *head, u32 length,
@@ -148,6 +149,10 @@ static int find_unfragmentable(const u8 *head, u32 length,
 		if (at > length || at > PAVO_IPFRAG_COPIED)
 			break;
 		type = head[next];
+	}
+	if (type == IP6_FRAGMENT && at + IP6_FRAGMENT_LEN <= length) {
+		part->length = at;
+		part->next = next;
 	}
 	return part->length > length || part->length > PAVO_IPFRAG_COPIED ?
 		       -EINVAL :

@@ -471,3 +471,8 @@ void pavo_conditions_reported(struct pavo_conditions *c, u32 n)
 		c->unreported--;
 	counter->unreported = false;
 }
+
+void pavo_conditions_unreport(struct pavo_conditions *c, u32 n)
+{
+	note_cancelled(c, get_counter(c, n));
+}

@@ -215,7 +215,9 @@ bool pavo_conditions_next(struct pavo_conditions *c, struct pavo_held *held,
  */
 bool pavo_conditions_unreported(const struct pavo_conditions *c,
 				struct pavo_counter_value *value);
-/** pavo_conditions_reported - the process was notified of counter @n. */
+/** pavo_conditions_reported - the process is being notified of counter @n. */
 void pavo_conditions_reported(struct pavo_conditions *c, u32 n);
+/** pavo_conditions_unreport - the process could not be notified of counter @n. */
+void pavo_conditions_unreport(struct pavo_conditions *c, u32 n);
 
 #endif /* PAVO_WINDOW_CONDITION_H */

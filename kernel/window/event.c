@@ -63,6 +63,14 @@ void pavo_window_event(struct pavo_fifo_window *window)
 	pavo_count(window->dev, window_events);
 }
 
+/* Raise an event that is no arrival: the process may wait for space in its send FIFO only. */
+static void raise_notice(struct pavo_fifo_window *window)
+{
+	if (window->send.event)
+		pavo_eventfd_signal(window->send.event);
+	pavo_window_event(window);
+}
+
 void pavo_window_notify_end(struct pavo_fifo_window *window)
 {
 	struct pavo_events *events = &window->events;
@@ -122,7 +130,7 @@ void pavo_window_violation(struct pavo_fifo_window *window, u32 rcxt,
 	violations->unread = true;
 	spin_unlock_bh(&window->lock);
 	if (event_due)
-		pavo_window_event(window);
+		raise_notice(window);
 }
 
 void pavo_window_show_recoveries(struct pavo_fifo_window *window)
@@ -154,7 +162,7 @@ static unsigned long notify_next_window(struct pavo_windows *all,
 	if (window) {
 		pavo_held_recover(window);
 		pavo_window_show_recoveries(window);
-		pavo_window_event(window);
+		raise_notice(window);
 	}
 	rcu_read_unlock();
 	return window ? id : 0;

@@ -235,6 +235,18 @@ static void finish_held(struct pavo_fifo_window *window,
 		pavo_count(window->dev, window_held_cancelled);
 }
 
+/*
+ * A packet took the last free slot before the frame about that counter: notify the process later.
+ * It may have freed slots since.
+ */
+static void retry_report(struct pavo_fifo_window *window, u32 counter)
+{
+	spin_lock(&window->lock);
+	pavo_conditions_unreport(window->conditions, counter);
+	wake_for_held(window);
+	spin_unlock(&window->lock);
+}
+
 /* Notify the process of cancelled requests, as far as it has slots; the rest later. */
 static void report_cancelled(struct pavo_fifo_window *window)
 {
@@ -250,8 +262,12 @@ static void report_cancelled(struct pavo_fifo_window *window)
 			pavo_conditions_reported(window->conditions,
 						 value.counter);
 		spin_unlock(&window->lock);
-		if (!any || put_value(window, &value))
+		if (!any)
 			return;
+		if (put_value(window, &value)) {
+			retry_report(window, value.counter);
+			return;
+		}
 	}
 }
 

@@ -156,7 +156,10 @@ bool pavo_rcxt_owned(const struct pavo_fifo_window *window,
 	       id >> PAVO_RCXT_INDEX_BITS == READ_ONCE(pool->key);
 }
 
-/* Take @rcxt from its window: packets do not find it any more. */
+/*
+ * End the operation of @rcxt, which is not sending, and take it from its window: packets do not
+ * find it any more. Requests may be held until the operation ends well.
+ */
 static int disown_rcxt(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 		       u32 id)
 {
@@ -167,8 +170,10 @@ static int disown_rcxt(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 		err = -EINVAL;
 	else if (rcxt->op.now.sending)
 		err = -EBUSY;
-	else
+	if (!err) {
+		pavo_rdma_end(window, rcxt, PAVO_FRAME_CANCELLED);
 		rcxt->window = NULL;
+	}
 	spin_unlock_bh(&rcxt->lock);
 	return err;
 }
@@ -186,6 +191,9 @@ int pavo_rcxt_return(struct pavo_fifo_window *window, u32 id)
 	if (!err)
 		put_rcxt(window, rcxt);
 	mutex_unlock(&pool->mutex);
+	/* A held request must not begin by an rCxt that has the same id later. */
+	if (!err)
+		pavo_held_cancel(window, id);
 	return err;
 }
 

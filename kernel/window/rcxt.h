@@ -71,7 +71,8 @@ void pavo_rcxts_destroy(struct pavo_rcxt_pool *pool);
 int pavo_rcxts_take(struct pavo_fifo_window *window, u32 *ids, u32 n);
 
 /**
- * pavo_rcxt_return - give an rCxt back to the pool.
+ * pavo_rcxt_return - give an rCxt back to the pool. Its operation ends as by a cancel, which fails
+ * the counter of that operation, and so do held requests that name the rCxt.
  * @window: the window that has it
  * @id:     its id
  *

@@ -537,3 +537,26 @@ u32 pavo_group_receive(const struct pavo_rx *rx)
 	}
 	return copies;
 }
+
+/* ------------------------------------------------------------ introspection */
+
+void pavo_group_each_binding(struct pavo_window_groups *groups, u32 bucket,
+			     void (*call)(void *context,
+					  struct pavo_rcxt *rcxt),
+			     void *context)
+{
+	struct group_membership *member;
+	struct pavo_window_group *group;
+	struct group_binding *binding;
+	u32 i;
+
+	rcu_read_lock();
+	hlist_for_each_entry_rcu(group, &groups->buckets[bucket], node)
+		list_for_each_entry_rcu(member, &group->members, node)
+			for (i = 0; i < PAVO_GROUP_RCXTS; i++) {
+				binding = rcu_dereference(member->bindings[i]);
+				if (binding)
+					call(context, &binding->rcxt);
+			}
+	rcu_read_unlock();
+}

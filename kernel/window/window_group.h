@@ -13,6 +13,7 @@
 struct pavo_fifo_window;
 struct pavo_group_bind_args;
 struct pavo_group_join_args;
+struct pavo_rcxt;
 struct pavo_rx;
 
 /**
@@ -57,6 +58,18 @@ int pavo_group_bind(struct pavo_fifo_window *window,
  * Return: 0; -EINVAL: there is no such binding. Sleeps.
  */
 int pavo_group_unbind(struct pavo_fifo_window *window, u32 number, u32 rcxt);
+
+/**
+ * pavo_group_each_binding - call a function for each binding of the groups of a bucket.
+ * @groups: groups of the adapter
+ * @bucket: its index, below ARRAY_SIZE(@groups->buckets)
+ * @call:   the function; it does not sleep
+ * @context: of @call
+ */
+void pavo_group_each_binding(struct pavo_window_groups *groups, u32 bucket,
+			     void (*call)(void *context,
+					  struct pavo_rcxt *rcxt),
+			     void *context);
 
 /**
  * pavo_group_receive - give a packet to all members of a group; see struct pavo_part.

@@ -9,13 +9,15 @@
 --
 -- It adds to Wireshark's own display of RoCEv2; for root Wireshark 4.4 does not load
 -- it. Filters: pavo, pavo.type, pavo.key, pavo.node, pavo.window (source), pavo.to
--- (destination window), pavo.payload; of RDMA pavo.rcxt, pavo.tid, pavo.pvo and the
--- others below; of control messages between libraries pavo.control and pavo.control.*; of
--- the extended operations pavo.ext, and pavo.ext.* for every field of their headers.
+-- (destination window), pavo.group (it is a group), pavo.payload; of RDMA pavo.rcxt, pavo.tid,
+-- pavo.pvo and the others below; of control messages between libraries pavo.control and
+-- pavo.control.*; of the extended operations pavo.ext, and pavo.ext.* for every field of their
+-- headers.
 
 local pavo = Proto("pavo", "pavo")
 
 local BTH, ICRC = 12, 4
+local GROUP = 0x800000 -- the bit of a destination that is a group of windows
 local OWN = 0xc0 -- opcodes from here on are pavo's own
 -- Words for people in the place of the names of packets.h.
 local types = { WINDOW_MESSAGE = "Message", WINDOW_DATA = "Data", WINDOW_READ = "Read",
@@ -131,6 +133,7 @@ end
 
 f.type = ProtoField.uint8("pavo.type", "Type", base.HEX, names)
 f.to = ProtoField.uint24("pavo.to", "Destination window", base.DEC)
+f.group = ProtoField.bool("pavo.group", "To a group", 24, nil, GROUP)
 f.notify_source = ProtoField.bool("pavo.flags.notify_source", "Notify the source", 8, nil, 1)
 f.notify_target = ProtoField.bool("pavo.flags.notify_target", "Notify the target", 8, nil, 2)
 f.to_fifo = ProtoField.bool("pavo.flags.to_fifo", "To the target's FIFO", 8, nil, 4)
@@ -284,6 +287,7 @@ local function dissect_window(packet, kind, pad, pinfo, tree)
 
 	top:add(f.type, packet(0, 1))
 	top:add(f.to, packet(5, 3))
+	top:add(f.group, packet(5, 3))
 	if length < 0 then
 		top:add_proto_expert_info(short)
 		return
@@ -301,10 +305,11 @@ local function dissect_window(packet, kind, pad, pinfo, tree)
 		add_control(top, packet, first, packet(BTH + 10, 1):uint(), length)
 		add_interface(top, packet, first, packet(BTH + 10, 1):uint(), length, pinfo, tree)
 	end
-	top:append_text(string.format(", %s, node %d window %d to window %d", kind.type,
+	local to = packet(5, 3):uint()
+	top:append_text(string.format(", %s, node %d window %d to %s %d", kind.type,
 				      packet(BTH + 8, 2):uint(),
 				      packet(BTH + 13, 3):uint(),
-				      packet(5, 3):uint()))
+				      to < GROUP and "window" or "group", to % GROUP))
 end
 
 function pavo.dissector(buffer, pinfo, tree)

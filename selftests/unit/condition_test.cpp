@@ -202,6 +202,32 @@ TEST(Condition, AFailureCancelsWhatIsHeldAndWhatComesAfter)
 	EXPECT_EQ(w.value(5).waiting, 1u);
 }
 
+/* The process had no slot for the frame after all. */
+TEST(Condition, ANewsThatCouldNotBeToldIsToldLater)
+{
+	Conditions w;
+	pavo_counter_value told;
+
+	for (uint32_t n : {4, 6}) {
+		w.hold(n, 1);
+		pavo_conditions_cancel(w.c, n);
+	}
+	ASSERT_TRUE(pavo_conditions_unreported(w.c, &told));
+	EXPECT_EQ(told.counter, 4u);
+	pavo_conditions_reported(w.c, 4);
+	pavo_conditions_unreport(w.c, 4);
+	/* Cancelled again meanwhile: told once. */
+	pavo_conditions_unreport(w.c, 4);
+	for (uint32_t n : {4, 6}) {
+		ASSERT_TRUE(pavo_conditions_unreported(w.c, &told));
+		EXPECT_EQ(told.counter, n);
+		EXPECT_TRUE(told.cancelled);
+		pavo_conditions_reported(w.c, n);
+	}
+	EXPECT_FALSE(pavo_conditions_unreported(w.c, &told));
+	EXPECT_EQ(w.c->unreported, 0u);
+}
+
 TEST(Condition, ARecoveryFailsAllCounters)
 {
 	Conditions w;

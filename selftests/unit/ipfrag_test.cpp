@@ -357,6 +357,34 @@ TEST(Fragments, OfIp6LeaveOptionsOfTheDestinationToTheData)
 	EXPECT_EQ(whole.data, tail(packet, 48));
 }
 
+/* So Linux makes them: a second header of fragments would not be taken. */
+TEST(Fragments, OfIp6FragmentsBehindOptionsHaveOneHeader)
+{
+	Random random;
+	const std::vector<std::vector<std::pair<uint8_t, Bytes>>> before = {
+		{{60, padded(8)}},
+		{{0, padded(8)}, {60, padded(24)}},
+		{{0, padded(8)}, {43, padded(8)}, {60, padded(16)}},
+	};
+
+	for (auto chain : before) {
+		chain.emplace_back(44, Bytes(8, 0));
+		Bytes packet = ip6(3000, chain);
+		size_t header = packet.size() - 3000;
+
+		packet[header - 5] = 0x41; /* offset 64, more */
+		packet[header - 1] = 5;
+		Whole whole = reassemble(fragments_of(packet, 600), random);
+
+		EXPECT_EQ(whole.head.size(), header - 8);
+		EXPECT_EQ(whole.type, 17u);
+		EXPECT_EQ(whole.from, 64u);
+		EXPECT_TRUE(whole.more);
+		EXPECT_EQ(whole.id, 5u);
+		EXPECT_EQ(whole.data, tail(packet, header));
+	}
+}
+
 TEST(Fragments, LeavePaddingOfTheLinkOut)
 {
 	Random random;

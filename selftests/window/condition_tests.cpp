@@ -497,6 +497,33 @@ TEST(Condition, ACancelOfItsContextCancelsAHeldRequest)
 	EXPECT_EQ(w.over(w.b, 1), std::vector{3u});
 }
 
+/* Such a context may be that of another window by the time that its counter is reached. */
+TEST(Condition, AReturnedContextCancelsWhatIsHeld)
+{
+	Conditions w;
+	auto lost = w.write(0, true);
+
+	/* No such context: no answer comes. */
+	lost.remote_rcxt = w.own[0];
+	w.hold(1, {1});
+	w.prepare(lost);
+	EXPECT_EQ(w.sent(3), (States{ok, held, ok}));
+	/* It has no operation. */
+	must(w.a.return_rcxts({&w.own[3], 1}));
+	EXPECT_EQ(w.query().waiting, 1u);
+	must(w.a.return_rcxts({&w.own[0], 1}));
+	ASSERT_EQ(w.released(1), States{cancelled});
+	EXPECT_TRUE(w.news(w.a).failed);
+	/* One that a held request names. */
+	must(w.a.clear_counter(counter));
+	w.hold(1, {1, 2});
+	EXPECT_EQ(w.sent(4), (States{ok, ok, held, held}));
+	must(w.a.return_rcxts({&w.own[2], 1}));
+	ASSERT_EQ(w.released(2), (States{cancelled, cancelled}));
+	EXPECT_FALSE(w.news(w.a).failed);
+	EXPECT_TRUE(quiet(w.b));
+}
+
 TEST(Condition, ARefusedComponentCancelsWhatIsHeld)
 {
 	Conditions w;

@@ -260,6 +260,22 @@ def third_party_packets_are_shown():
     assert reported(shorts + packets, "pavo.short") == [True, False, False]
 
 
+def groups_are_told_from_windows():
+    """The highest bit of the destination: of a message, and of data."""
+    data = next(packet for packet in frames(RDMA) if packet[0] == DATA)
+    packets = [packet[:5] + struct.pack(">I", to)[1:] + packet[8:]
+               for packet in (next(frames(CAPTURE)), data) for to in (0x800005, 0x7ffff5)]
+    text = made_up(packets, "-T", "fields", "-e", "pavo.group", "-e", "pavo.to")
+    true = {"1": True, "True": True, "0": False, "False": False}
+    have = [(true[group], int(to, 0)) for group, to in
+            (line.split("\t") for line in text.splitlines())]
+    assert have == [(True, 0x800005), (False, 0x7ffff5)] * 2, have
+    text = made_up(packets, "-V")
+    for words, times in ((" to group 5\n", 2), (f" to window {0x7ffff5}\n", 2),
+                         ("= To a group: True", 2), ("= To a group: False", 2)):
+        assert text.count(words) == times, (words, text.count(words))
+
+
 def made_up(packets, *options):
     """What the dissector makes of packets, each from its BTH on."""
     data = CAPTURE.read_bytes()
@@ -472,6 +488,7 @@ def extended_packets_of_wrong_length_are_reported():
 TESTS = (messages_are_shown, the_checksum_is_right, every_field_of_rdma_is_shown,
          rdma_was_recorded, kinds_and_results_have_names, flags_are_shown_one_by_one,
          control_messages_are_shown, messages_of_interfaces_are_shown, third_party_packets_are_shown,
+         groups_are_told_from_windows,
          a_packet_that_ends_early_is_reported,
          extended_atomics_are_shown, immediate_data_is_shown,
          extended_operations_of_xrc_name_a_queue, extended_operations_have_names,

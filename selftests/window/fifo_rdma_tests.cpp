@@ -6,12 +6,14 @@
  */
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <memory>
 
+#include <pavo/broadcast.hpp>
 #include <pavo/rdma.hpp>
 
 #include "both.h"
@@ -200,6 +202,38 @@ TEST(FifoRdma, OneEndWithoutRdmaDecides)
 	EXPECT_TRUE(equal(both->memory_a, 0, both->memory_b, 0, 50'000));
 	EXPECT_TRUE(equal(both->memory_a, 0, both->memory_b, 100'000, 50'000));
 	EXPECT_EQ(packets.by(), 0u);
+}
+
+/* There is no other way to many: the FIFOs move what one end asks another for. */
+TEST(FifoRdma, ABroadcastIsRefusedWhereRdmaIsOff)
+{
+	Both both;
+	pavo::Window window =
+		pavo::Window::open(both.job_a,
+				   {.node = node_a,
+				    .gid_index = both.address_a.index,
+				    .broadcast = true})
+			.value();
+	const pavo::BroadcastOptions options = {
+		.group = {.gid = {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff,
+				   239, 9, 9, 9}},
+			  .number = pavo::window_group | 9},
+		.node = 9};
+	std::optional<pavo::Rdma> off;
+	{
+		WithoutRdma without;
+
+		off.emplace(pavo::Rdma::open(window).value());
+	}
+	auto source = pavo::Broadcast::open(*off, options);
+	auto target = pavo::BroadcastTarget::open(*off, options.group,
+						  both.mapping_a.pvo(), 4096);
+	ASSERT_FALSE(source.has_value() || target.has_value());
+	EXPECT_EQ(source.error().number(), EOPNOTSUPP);
+	EXPECT_EQ(target.error().number(), EOPNOTSUPP);
+	EXPECT_EQ(window.lmt().value().rcxts_owned, 0u);
+	off.emplace(pavo::Rdma::open(window).value());
+	EXPECT_TRUE(pavo::Broadcast::open(*off, options).has_value());
 }
 
 TEST(FifoRdma, SmallOperationsGoByTheFifos)

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <span>
 
+#include "../common/files.h"
 #include "../common/ticks.h"
 #include "group_scene.h"
 
@@ -491,5 +492,33 @@ TEST(Groups, OfIpv4AreJoinedByTheInterface)
 }
 
 /* ------------------------------------------------------- packets that are forged */
+
+/* With the memory and the operation of each, beside the contexts of the pool. */
+TEST(RcxtDump, HasTheBindingsOfGroups)
+{
+	Grouped w;
+	char begin[96], words[96];
+
+	w.one.join();
+	w.one.bind();
+	w.two.join();
+	ASSERT_EQ(w.ask(w.write(100)), pavo::FrameState::sent);
+	EXPECT_TRUE(w.one.wait().done.has_value());
+	auto lines = common::lines_of("/sys/kernel/debug/pavo/rcxts",
+				      w.device_b.name() + " binding ");
+	ASSERT_EQ(lines.size(), 1u);
+	snprintf(begin, sizeof(begin), "%s binding %#x window %u job %u idle ",
+		 w.device_b.name().c_str(), group_rcxt, w.one.window.number(),
+		 world::job_id);
+	EXPECT_TRUE(lines[0].starts_with(begin)) << lines[0];
+	snprintf(words, sizeof(words), " group %#x base %#llx room %zu ",
+		 group_number, (unsigned long long)w.one.buffer.pvo(),
+		 group_memory);
+	EXPECT_NE(lines[0].find(words), std::string::npos) << lines[0];
+	must(w.one.window.leave(group_number));
+	EXPECT_TRUE(common::lines_of("/sys/kernel/debug/pavo/rcxts",
+				     w.device_b.name() + " binding ")
+			    .empty());
+}
 
 } // namespace

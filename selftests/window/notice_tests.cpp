@@ -134,6 +134,19 @@ TEST(Violation, ThatIsRepeatedWakesAProcessThatHasLookedOnly)
 	EXPECT_EQ(ends.window->lmt().value().violations, 6u);
 }
 
+/* The process may wait for nothing but room in its send FIFO. */
+TEST(Violation, RaisesTheSendEventOfAWindowToo)
+{
+	Violated ends;
+	NoticeEvent send;
+
+	ends.window = another(ends, {.send_event = send.fd});
+	must(ends.window->take_rcxts({&ends.there_rcxt, 1}));
+	ends.ask_for(true, ends.bad());
+	EXPECT_EQ(send.wait(), 1u);
+	EXPECT_EQ(ends.window->lmt().value().violations, 1u);
+}
+
 /* ------------------------------------------------------------ recoveries */
 
 uint32_t recoveries_in(const pavo::Window &window)
@@ -172,6 +185,22 @@ TEST(Recovery, RaisesTheEventsOfAllWindows)
 	EXPECT_EQ(late.wait(0), 0u);
 	/* It was the other adapter. */
 	EXPECT_EQ(here.wait(0), 0u);
+}
+
+/* A process that waits for nothing but room in its send FIFO. */
+TEST(Recovery, RaisesTheSendEventOfAWindowToo)
+{
+	Pair pair;
+	NoticeEvent send;
+	auto window = another(pair, {.send_event = send.fd});
+
+	recover(pair.device_b);
+	EXPECT_EQ(send.wait(), 1u);
+	/* A message that arrives is no event of its send FIFO. */
+	must(pair.a.send({node_b, window->number()}, {}));
+	ASSERT_TRUE(eventually(
+		[&] { return window->lmt().value().recv_count == 1; }));
+	EXPECT_EQ(send.wait(0), 0u);
 }
 
 /* As ibv_get_async_event() has it. */
@@ -282,6 +311,13 @@ TEST(RcxtDump, ShowsTheOperation)
 	EXPECT_NE(lines[0].find(words), std::string::npos) << lines[0];
 	EXPECT_NE(lines[0].find(" total 5000 left 0 "), std::string::npos)
 		<< lines[0];
+	EXPECT_EQ(lines[0].find(" bound "), std::string::npos) << lines[0];
+	must(ends.b.bind_counter(9, ends.rcxt_b));
+	must(ends.b.start());
+	EXPECT_TRUE(eventually([&] {
+		return rcxts_of(ends.device_b)[0].find(" bound 9 ") !=
+		       std::string::npos;
+	}));
 }
 
 TEST(RcxtDump, IsForRoot)

@@ -56,6 +56,8 @@ Result<Broadcast> Broadcast::open(Rdma &rdma,
 {
 	if (!is_valid(options.group))
 		return Unexpected(EINVAL);
+	if (rdma.off_)
+		return Unexpected(EOPNOTSUPP);
 	return guarded([&]() -> Result<Broadcast> {
 		auto node =
 			rdma.window().set_node(options.node, options.group.gid);
@@ -226,6 +228,8 @@ Result<BroadcastTarget> BroadcastTarget::open(Rdma &rdma,
 {
 	if (!is_valid(group))
 		return Unexpected(EINVAL);
+	if (rdma.off_)
+		return Unexpected(EOPNOTSUPP);
 	return guarded([&]() -> Result<BroadcastTarget> {
 		if (auto in = rdma.window().join(group.gid, group.number); !in)
 			return Unexpected(in.error());

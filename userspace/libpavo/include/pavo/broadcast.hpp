@@ -72,8 +72,8 @@ public:
 
 	/**
 	 * @rdma: has to live longer, and must not be moved; its window was opened with
-	 * WindowOptions::broadcast. Fails with EINVAL: @options, or as Window::set_node(); as
-	 * Rcxts::take().
+	 * WindowOptions::broadcast. Fails with EINVAL: @options, or as Window::set_node();
+	 * EOPNOTSUPP: @rdma does no RDMA (PAVO_JOB_RDMA=0); as Rcxts::take().
 	 */
 	static Result<Broadcast> open(Rdma &rdma,
 				      const BroadcastOptions &options) noexcept;
@@ -140,7 +140,8 @@ class BroadcastTarget {
 public:
 	/**
 	 * Joins @group, and binds @length bytes at @memory. @rdma: has to live longer, and must not
-	 * be moved. Fails with EINVAL: @group; as Window::join() and Window::bind().
+	 * be moved. Fails with EINVAL: @group; EOPNOTSUPP: as Broadcast::open(); as Window::join()
+	 * and Window::bind().
 	 */
 	static Result<BroadcastTarget> open(Rdma &rdma,
 					    const BroadcastGroup &group,

@@ -99,8 +99,8 @@ struct pavo_broadcast_options {
  * pavo_broadcast_open - send to a group by the window of a struct pavo_rdma.
  * @rdma: has to stay open longer; its window was opened with @broadcast
  *
- * Return: the object, or NULL with errno EINVAL: @options, or the window may not send to many; or
- * one of pavo_rdma_take_rcxts().
+ * Return: the object, or NULL with errno EINVAL: @options, or the window may not send to many;
+ * EOPNOTSUPP: PAVO_JOB_RDMA=0 turned off RDMA; or one of pavo_rdma_take_rcxts().
  */
 struct pavo_broadcast *
 pavo_broadcast_open(struct pavo_rdma *rdma,
@@ -163,7 +163,8 @@ typedef void pavo_broadcast_arrival_call(void *context, uint16_t node,
  * @arrival:  NULL: nothing is called
  * @context:  of @arrival
  *
- * Return: the object, or NULL with errno EINVAL or one of pavo_window_join(), pavo_window_bind().
+ * Return: the object, or NULL with errno EINVAL, EOPNOTSUPP as of pavo_broadcast_open(), or one of
+ * pavo_window_join(), pavo_window_bind().
  */
 struct pavo_broadcast_target *
 pavo_broadcast_target_open(struct pavo_rdma *rdma,

@@ -123,6 +123,8 @@ int pavo_window_take_rcxts(struct pavo_window *window, uint32_t *rcxts,
  * pavo_window_return_rcxts - give contexts back. None is given back on error.
  * @rcxts: @n numbers of pavo_window_take_rcxts()
  *
+ * Operations by them that wait for their end are cancelled, with the requests that are held for
+ * these, or name a context.
  * Return: 0; -EBUSY: one has data to send: cancel it first; -EINVAL: one is not the window's;
  * -EIO.
  */

@@ -36,7 +36,10 @@ struct WindowOptions {
 	uint32_t nodes = 64;
 	/** Entry of the adapter's GID table, the source address of its packets. */
 	uint16_t gid_index = 0;
-	/** eventfds for recv_threshold() and send_threshold(); -1: none. See also handler.hpp. */
+	/**
+	 * eventfds for recv_threshold() and send_threshold(), and both for a recovery and a
+	 * violation; -1: none. See also handler.hpp.
+	 */
 	int recv_event = -1;
 	int send_event = -1;
 	/** Flag of the local mapping table (sources.md#windows-lmt): may send to multicast groups. */
@@ -272,8 +275,9 @@ public:
 	 */
 	Result<void> take_rcxts(std::span<uint32_t> rcxts) noexcept;
 	/**
-	 * Gives contexts back. Fails with EBUSY: one has data to send: cancel() it first; EINVAL;
-	 * EIO.
+	 * Gives contexts back. Operations by them that wait for their end are cancelled, with the
+	 * requests that are held for these, or name a context. Fails with EBUSY: one has data to
+	 * send: cancel() it first; EINVAL; EIO.
 	 */
 	Result<void> return_rcxts(std::span<const uint32_t> rcxts) noexcept;
 	/**
@@ -392,7 +396,7 @@ public:
 	Result<Lmt> lmt() const noexcept;
 	/**
 	 * Returns Lmt::recoveries without a system call. Each recovery of the adapter raises
-	 * recv_event and a handler; this number has counted by then.
+	 * recv_event, send_event and a handler; this number has counted by then.
 	 */
 	uint32_t recoveries() const noexcept;
 
