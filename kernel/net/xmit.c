@@ -73,7 +73,8 @@ static struct dst_entry *take_xmit_route(struct pavo_xmit *x)
 
 /*
  * Decide which packets may have their ICRC deferred. A retransmitted packet gets it at once, in
- * case the path drops packets with a deferred one; on loopback there is no path.
+ * case the path drops packets with a deferred one; on loopback there is no path. Those of a
+ * stranger have to name their sender.
  */
 static __always_inline enum pavo_icrc_defer find_icrc_defer(struct pavo_xmit *x)
 {
@@ -81,6 +82,8 @@ static __always_inline enum pavo_icrc_defer find_icrc_defer(struct pavo_xmit *x)
 
 	if (!READ_ONCE(pavo_deferred_icrc) || x->flow != tx->flow)
 		return PAVO_ICRC_DEFER_NONE;
+	if (unlikely(pavo_conn_is_stranger(tx->conn, x->retransmit)))
+		return PAVO_ICRC_DEFER_ALL;
 	if (unlikely(x->retransmit)) {
 		if (likely(!x->flow->local) ||
 		    !pavo_flow_loops(find_xmit_route(x)))

@@ -119,11 +119,11 @@ is_wanted()
 }
 
 # path NAME KIND TOPOLOGY [ARGUMENT...]: one test. With "lossy" for KIND the path loses packets:
-# then data has to arrive, and no more is known. Variables: family is v4 or v6; also is one more test
+# then data has to arrive, and no more is known. Variables: family is v4 or v6; also: more tests
 # of pavo-verbs; kernel is "distribution" for what the native one lacks.
 path()
 {
-	local name=$1 kind=$2 bad=0 output options=()
+	local name=$1 kind=$2 bad=0 output test options=()
 	shift 2
 	is_wanted "$name" || return 0
 	if ! begin || ! "$@" || ! adapters; then
@@ -139,7 +139,9 @@ path()
 		# Of 4 s: one of 67 ms expires where the host lets the guest stand.
 		options=(--loss-timeout 20)
 	fi
-	[ -z "${also:-}" ] || options+=(--only "$also")
+	for test in ${also:-}; do
+		options+=(--only "$test")
+	done
 	before=$(counted)
 	output=$(traffic --gid "${family:-v4}" "${options[@]}") || bad=1
 	((!bad)) || printf '# %s\n' "${output//$'\n'/$'\n'# }"
@@ -175,7 +177,7 @@ modprobe -a veth bridge 8021q macvlan bonding tun sch_netem sch_tbf rdma_rxe 2>/
 settle || exit 1
 trap 'end 2>/dev/null' EXIT
 
-also=pair.captured path "two ends of a wire" whole wire
+also="pair.captured pair.forged pair.injected" path "two ends of a wire" whole wire
 family=v6 path "two ends of a wire, IPv6" whole wire
 path "no offload of tunnels" cut without tx-udp_tnl-segmentation
 path "no offload of SCTP" cut without tx-sctp-segmentation

@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <thread>
 
+#include <fcntl.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -47,10 +50,23 @@ Bytes make_transport(const Forged &what)
 	return packet;
 }
 
+/* A raw socket of another network namespace; in a thread of its own. */
+int open_raw_in(const std::string &space)
+{
+	if (!space.empty()) {
+		int fd = open(space.c_str(), O_RDONLY | O_CLOEXEC);
+		int err = setns(fd, CLONE_NEWNET);
+
+		close(fd);
+		if (err)
+			return -1;
+	}
+	return socket(AF_INET, SOCK_RAW | SOCK_CLOEXEC, IPPROTO_RAW);
+}
+
 } // namespace
 
-Forger::Forger(Env &env, bool same_host)
-	: fd_(socket(AF_INET, SOCK_RAW, IPPROTO_RAW))
+Forger::Forger(Env &env, bool same_host, const std::string &space)
 {
 	static const uint8_t mapped[12] = {0, 0, 0, 0, 0,    0,
 					   0, 0, 0, 0, 0xff, 0xff};
@@ -60,6 +76,7 @@ Forger::Forger(Env &env, bool same_host)
 			"on one machine no such packet is taken: pair.forged");
 	if (memcmp(env.info_a.gid.raw, mapped, sizeof(mapped)))
 		throw Skip("of IPv4 only");
+	std::thread([&] { fd_ = open_raw_in(space); }).join();
 	REQUIRE(fd_ >= 0, "raw socket: ", strerror(errno));
 	std::copy_n(env.info_a.gid.raw + 12, 4, from_);
 	std::copy_n(env.info_b.gid.raw + 12, 4, to_);

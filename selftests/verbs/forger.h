@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "link.h"
@@ -33,8 +34,12 @@ constexpr size_t forged_headers = 20 + 8;
 /* Sends with the address of end A to end B; both are of IPv4, or it is skipped. */
 class Forger {
 public:
-	/* @same_host: the ends may be on one machine, where adapters know their peers */
-	explicit Forger(Env &env, bool same_host = false);
+	/*
+	 * @same_host: the ends may be on one machine, where adapters know their peers
+	 * @space: network namespace that it sends from; empty: that of this process
+	 */
+	explicit Forger(Env &env, bool same_host = false,
+			const std::string &space = "");
 	~Forger();
 	Forger(const Forger &) = delete;
 
@@ -48,7 +53,7 @@ private:
 	Parameter allowed_{"allow_user_packets", "Y"};
 	uint8_t from_[4], to_[4];
 	uint64_t sent_ = 0;
-	int fd_;
+	int fd_ = -1;
 };
 
 } // namespace pv

@@ -159,12 +159,15 @@ PV_TEST_LOCAL("pair.forged",
 {
 	for (ibv_qp_type type : {IBV_QPT_RC, IBV_QPT_UC}) {
 		Link link = connect(env, {.type = type});
-		Forger forger(env, true);
+		Forger forger(env, true, space_of(env.a));
+
+		/* Of two namespaces: packets of B show that they get to A. */
+		prove_alive(env, link);
 		Moved dropped(env.b, "rx_drop_address");
 		Mr in = must_reg(env.b, {one_page}, 7);
 		Forged what = {.opcode = rc_send_only_imm,
 			       .qpn = link.b.qp.number,
-			       .psn = link.spec.psn_a,
+			       .psn = link.spec.psn_a + 1,
 			       .imm = 0xbad};
 
 		if (type == IBV_QPT_UC) {
@@ -202,6 +205,42 @@ PV_TEST_LOCAL("pair.injected",
 		must_post(other.a, wr);
 		wait_send(env, other.a, "injected");
 		ud::wait_moved(env, dropped, 1);
+		wr.imm = 0x900d;
+		must_post(link.a, wr);
+		Wc wc = wait_recv(env, link.b, "the peer's");
+		REQUIRE_EQ(wc.imm, 0x900du, "whose it is");
+		expect_send(env, link.a, wr.id, "the peer's");
+		no_more(link.b, "injected");
+	}
+}
+
+PV_TEST_LOCAL("pair.injected_early",
+	      "nor before its peer has a path, first packets or "
+	      "retransmitted ones")
+{
+	for (ibv_qp_type type : {IBV_QPT_UC, IBV_QPT_RC}) {
+		LinkSpec spec = {.type = type, .timeout = 8, .retry_count = 3};
+		Link link = make_link(env, spec), other = make_link(env, spec);
+		Moved dropped(env.b, "rx_drop_address");
+		SendWr wr = make_wr(Op::send_imm, {}, 0);
+
+		env.expect_async();
+		other.b = link.b;
+		to_init(other, other.a);
+		to_rtr(other, other.a);
+		to_rts(other, other.a);
+		to_init(link, link.b);
+		must_post(link.b, RecvWr{});
+		to_rtr(link, link.b);
+		wr.imm = 0xbad;
+		must_post(other.a, wr);
+		wait_send(env, other.a, "injected");
+		ud::wait_moved(env, dropped, 1);
+		no_more(link.b, "injected");
+		to_init(link, link.a);
+		to_rtr(link, link.a);
+		to_rts(link, link.a);
+		to_rts(link, link.b);
 		wr.imm = 0x900d;
 		must_post(link.a, wr);
 		Wc wc = wait_recv(env, link.b, "the peer's");

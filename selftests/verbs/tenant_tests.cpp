@@ -256,12 +256,15 @@ PV_TEST_LOCAL("pair.tenant",
 		throw Skip("no tenant here");
 
 	Link link = connect(env, {.mtu = 4096});
+
+	/* Packets of B show that they get to A. */
+	prove_alive(env, link);
 	Mr in = must_reg(env.b, {2 * page}, 7);
 	Moved icrc(env.b, "rx_icrc_encapsulated"),
 		address(env.b, "rx_drop_address");
 	Tenant tenant(Forger(env, true).packet({.opcode = rc_send_only_imm,
 						.qpn = link.b.qp.number,
-						.psn = link.spec.psn_a,
+						.psn = link.spec.psn_a + 1,
 						.imm = 0xbad}));
 	SendWr wr = make_wr(Op::send_imm, {}, 0);
 
