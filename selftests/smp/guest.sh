@@ -46,7 +46,7 @@ verbs()
 		--only odp.never_raced --only odp.vetted_ --only odp.no_fault --only odp.huge_pages \
 		--only region.secret --only region.physical --only ext.atomic \
 		--only budget.loopback_counted --only budget.full --only budget.resize \
-		--only budget.flush --only budget.timers --only budget.groups --only budget.walks \
+		--only budget.flush --only budget.timers --only budget.walks \
 		--only poll.no_calls --only poll.around --only poll.flags
 }
 
