@@ -27,7 +27,7 @@ void pavo_budget_add_visit(u32 packets);
 /** pavo_budget_may_visit - false if the present run has used up its budget. BH disabled. */
 bool pavo_budget_may_visit(void);
 
-/** pavo_budget_visited - the packets that a visit has sent with a slice of which @budget is left. */
+/** pavo_budget_visited - packets that a visit has sent with a slice of which @budget is left. */
 static inline u32 pavo_budget_visited(const struct pavo_budget *budget)
 {
 	return PAVO_SLICE_PACKETS - budget->packets +

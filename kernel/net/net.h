@@ -193,7 +193,7 @@ void pavo_flow_connect(struct pavo_flow *flow, const void *user);
  */
 int pavo_net_deliver(const struct pavo_budget *left);
 
-/** pavo_net_delivers - true if a packet that was looped back has started the caller. BH disabled. */
+/** pavo_net_delivers - true if a looped back packet has started the caller. BH disabled. */
 bool pavo_net_delivers(void);
 
 /**
