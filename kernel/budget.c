@@ -5,19 +5,22 @@
  * Called by loops of all folders, and by debugfs.c. A loop that ends within its budget is not
  * counted.
  */
+#include <linux/interrupt.h>
 #include <linux/jiffies.h>
 #include <linux/kernel.h>
+#include <linux/kernel_stat.h>
 #include <linux/percpu.h>
 #include <linux/seq_file.h>
 #include "budget.h"
+#include "visit_budget.h"
 
 /**
  * struct loop_count - counts of one kind of loop on one CPU.
  * @used_up:      loops that ended with work left
  * @most_packets: most packets of one of them
  * @most_bytes:   most bytes of one of them
- * @tick:         tick in which items were counted last (jiffies)
- * @items:        number of items in that tick
+ * @tick:         tick in which items were counted last (jiffies), or run of a softirq
+ * @items:        number of items in that
  */
 struct loop_count {
 	u64 used_up;
@@ -34,6 +37,7 @@ static const char *const names[PAVO_LOOP_COUNT] = {
 	[PAVO_LOOP_REQUESTER] = "requester",
 	[PAVO_LOOP_RESPONDER] = "responder",
 	[PAVO_LOOP_TIMERS] = "timers",
+	[PAVO_LOOP_VISITS] = "visits",
 	[PAVO_LOOP_GROUPS] = "groups",
 	[PAVO_LOOP_WINDOWS] = "windows",
 	[PAVO_LOOP_RINGS] = "rings",
@@ -74,6 +78,51 @@ bool pavo_budget_in_tick(enum pavo_loop loop, u32 most)
 void pavo_budget_add(enum pavo_loop loop, u32 items)
 {
 	this_cpu_ptr(&counts[loop])->items += items;
+}
+
+/* The budget of this CPU's present run is used up, or that of an earlier one was. */
+DEFINE_PER_CPU(bool, pavo_visits_over);
+
+/* Number of the present run. Threads that poll interfaces have runs of a tick. */
+static unsigned long present_run(void)
+{
+	if (likely(in_serving_softirq()))
+		return kstat_softirqs_cpu(NET_RX_SOFTIRQ, smp_processor_id());
+	return jiffies;
+}
+
+/* The count of the present run, which begins with 0. */
+static struct loop_count *count_run(void)
+{
+	struct loop_count *count = this_cpu_ptr(&counts[PAVO_LOOP_VISITS]);
+	unsigned long run = present_run();
+
+	if (count->tick != run) {
+		count->tick = run;
+		count->items = 0;
+	}
+	return count;
+}
+
+void pavo_budget_add_visit(u32 packets)
+{
+	struct loop_count *count = count_run();
+
+	count->items += packets;
+	if (count->items >= PAVO_VISITS_IN_RUN)
+		this_cpu_write(pavo_visits_over, true);
+}
+
+bool pavo_budget_may_visit(void)
+{
+	struct loop_count *count = count_run();
+
+	if (count->items >= PAVO_VISITS_IN_RUN) {
+		pavo_budget_used_up(PAVO_LOOP_VISITS, count->items, 0);
+		return false;
+	}
+	this_cpu_write(pavo_visits_over, false);
+	return true;
 }
 
 static void show_loop(struct seq_file *file, enum pavo_loop loop)

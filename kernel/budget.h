@@ -68,6 +68,7 @@ enum pavo_loop {
 	PAVO_LOOP_REQUESTER, /* runs of requester sides */
 	PAVO_LOOP_RESPONDER, /* runs of responder sides */
 	PAVO_LOOP_TIMERS, /* timers of queue pairs, in one tick */
+	PAVO_LOOP_VISITS, /* visits for received packets, in one run */
 	PAVO_LOOP_GROUPS, /* copies for members of multicast groups */
 	PAVO_LOOP_WINDOWS, /* rounds over sending windows */
 	PAVO_LOOP_RINGS, /* entries of completion queues that are resized */

@@ -7,14 +7,14 @@
  * sender. So neither accepts a packet of another sender on this machine, which may belong to any
  * process.
  *
- * Two namespaces may have the same address. So the queue pair with the address and QPN of a peer may
+ * Two namespaces may have one address. So the queue pair with the address and QPN of a peer may
  * belong to a tenant, while the true peer is on another machine, whose packets have no metadata. A
  * queue pair refuses these only if packets to that address are known to reach its pair: one of them
  * has arrived there, or both are in one namespace. An authentic packet of another queue pair that
  * fits makes that one the pair, until then.
  *
  * A queue pair whose peer has another one, or none yet, is no pair, and any user can make it. Its
- * packets to a queue pair of this machine name it as the sender, too, so that they are refused there.
+ * packets to a queue pair of this machine name it as the sender, too, so they are refused there.
  * If one was, it sends none without metadata any more.
  *
  * A packet that is sent with an ICRC has no metadata: after a loss, or if it was segmented for a
@@ -99,9 +99,10 @@ static void join_pair(struct pavo_conn *conn, struct pavo_conn *peer)
 /* End the pair of a queue pair, and forget what was known of their path. Lock held. */
 static void part_pair(struct pavo_conn *conn)
 {
-	struct pavo_conn *peer = rcu_dereference_protected(
-		conn->peer, lockdep_is_held(&pairs_lock));
+	struct pavo_conn *peer;
 
+	peer = rcu_dereference_protected(conn->peer,
+					 lockdep_is_held(&pairs_lock));
 	if (peer) {
 		RCU_INIT_POINTER(peer->peer, NULL);
 		WRITE_ONCE(peer->arrives, false);
@@ -163,6 +164,7 @@ static bool is_at(u32 end)
 
 bool pavo_conn_find_stranger(struct pavo_conn *conn, bool retransmit)
 {
+	/* Pairs with the release in note_change(). */
 	unsigned long changes = smp_load_acquire(&pavo_conn_changes);
 
 	if (!is_at(READ_ONCE(conn->to))) {
@@ -187,8 +189,8 @@ static void note_arrival(struct pavo_conn *conn, struct pavo_conn *peer)
 }
 
 /*
- * An authentic packet of a queue pair that is not the pair of @conn has arrived. Return: true: it is
- * the pair now, for the two have each other as peers, and no packet of @conn has arrived at the other.
+ * An authentic packet of a queue pair that is not the pair of @conn has arrived. Return: true: it
+ * is the pair now: the two have each other as peers, and no packet of @conn has arrived elsewhere.
  */
 static bool change_pair(struct pavo_conn *conn, struct pavo_conn *from)
 {

@@ -190,6 +190,11 @@ int pavo_net_deliver(const struct pavo_budget *left)
 	return in->left ? -EINPROGRESS : 0;
 }
 
+bool pavo_net_delivers(void)
+{
+	return this_cpu_read(loopbacks.busy);
+}
+
 void pavo_net_continue(void)
 {
 	unsigned int slices = OWN_SLICES;

@@ -193,6 +193,9 @@ void pavo_flow_connect(struct pavo_flow *flow, const void *user);
  */
 int pavo_net_deliver(const struct pavo_budget *left);
 
+/** pavo_net_delivers - true if a looped back packet has started the caller. BH disabled. */
+bool pavo_net_delivers(void);
+
 /**
  * pavo_net_continue - deliver packets that are left on this CPU, for some slices. A process
  * that has sent calls it, so that the delivery uses the time of that process, and its completions

@@ -222,7 +222,7 @@ void pavo_deferred_make(struct sk_buff *skb, unsigned int unit,
 int pavo_deferred_meta(struct pavo_meta *meta, struct sk_buff *skb,
 		       unsigned int from);
 
-/** pavo_meta_sender - find the queue pair that authentic metadata names; NULL: gone. RCU read side. */
+/** pavo_meta_sender - find the queue pair that metadata names; NULL: gone. RCU read side. */
 struct pavo_conn *pavo_meta_sender(const struct pavo_meta *meta);
 
 /**

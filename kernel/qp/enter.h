@@ -12,6 +12,7 @@
 #include "pavo_trace.h"
 #include "qp/qp.h"
 #include "qp/side.h"
+#include "visit_budget.h"
 
 /**
  * struct pavo_side_work - functions of a side; its owner calls them, RCU read side.
@@ -168,6 +169,38 @@ static __always_inline void pavo_side_run(struct pavo_qp *qp,
 		pavo_side_rest(qp, cpu);
 }
 
+/*
+ * True if this CPU has sent so much for received packets in this run of the softirq that the QP's
+ * work is to do the visit: a poll of 64 packets for as many QPs would be 64 slices. Loopback has
+ * a budget of its own.
+ */
+static __always_inline bool pavo_side_puts_off(void)
+{
+	return unlikely(this_cpu_read(pavo_visits_over)) &&
+	       !pavo_net_delivers() && !pavo_budget_may_visit();
+}
+
+/* Visit the side for a received packet. The side is locked. Return: as pavo_side_visit(). */
+static __always_inline bool
+pavo_side_visit_now(struct pavo_qp *qp, struct pavo_side *side, int *cpu,
+		    struct pavo_budget *budget,
+		    const struct pavo_side_work *work)
+{
+	bool more;
+	u32 sent;
+
+	if (pavo_side_puts_off() && pavo_qp_state(qp) != IB_QPS_ERR) {
+		*cpu = smp_processor_id();
+		WRITE_ONCE(side->resting, true);
+		return true;
+	}
+	more = pavo_side_visit(qp, side, cpu, budget, work);
+	sent = pavo_budget_visited(budget);
+	if (unlikely(sent >= PAVO_VISIT_SMALL) && !pavo_net_delivers())
+		pavo_budget_add_visit(sent);
+	return more;
+}
+
 /** pavo_side_receive - as pavo_side_run(), for a received packet, which is consumed; softirq. */
 static __always_inline void pavo_side_receive(struct pavo_qp *qp,
 					      struct pavo_side *side,
@@ -194,7 +227,7 @@ static __always_inline void pavo_side_receive(struct pavo_qp *qp,
 		skb_queue_head(&side->backlog, rx->skb);
 	}
 	if (!pavo_side_rests(qp, side))
-		more = pavo_side_visit(qp, side, &cpu, &budget, work);
+		more = pavo_side_visit_now(qp, side, &cpu, &budget, work);
 	rcu_read_unlock();
 	spin_unlock(&side->lock);
 	pavo_net_deliver(&budget);

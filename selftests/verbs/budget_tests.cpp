@@ -7,6 +7,7 @@
 #include <sched.h>
 
 #include "manager.h"
+#include "qdisc.h"
 #include "ud.h"
 #include "witness.h"
 
@@ -181,6 +182,45 @@ PV_TEST_LOCAL("budget.overrun",
 		for (Link &link : links)
 			wait_state(env, link.a, IBV_QPS_ERR);
 	});
+}
+
+PV_TEST_LOCAL("budget.many_reads",
+	      "reads of many queue pairs, which arrive at once, are answered "
+	      "while others have the CPU")
+{
+	constexpr uint64_t length = 1 << 20; /* what one visit answers */
+	/* kernel/visit_budget.h, and a visit that exceeds it */
+	constexpr uint64_t most = 4 * slice_packets;
+	const uint32_t count = scaled(128);
+	Place at_a = {must_reg(env.a, {length})},
+	      at_b = {must_reg(env.b, {length})};
+	const Loop before = loop_of("visits");
+	std::vector<Link> links;
+
+	for (uint32_t i = 0; i < count; i++)
+		links.push_back(connect(env, {.cap = {4, 4, 1, 1, 0}}));
+	/* They wait until all are there. */
+	Qdisc delay(env.a, "netem limit 10000 delay 1ms slot 100ms 100ms");
+
+	for (const char *deferred : {"Y", "N"}) {
+		Parameter parameter("deferred_icrc", deferred);
+
+		must_share(deferred, [&] {
+			for (Link &link : links)
+				must_post(link.a, make_wr(Op::read, at_a,
+							  length, at_b));
+			for (Link &link : links)
+				wait_send(env, link.a, "read", length);
+		});
+	}
+	const Loop visits = loop_of("visits");
+
+	note(str("visits: used up ", visits.used_up - before.used_up,
+		 ", at most ", visits.most_packets, " packets"));
+	REQUIRE(visits.used_up > before.used_up || count < 64,
+		"no visit was left to a work");
+	REQUIRE(visits.most_packets <= most, visits.most_packets,
+		" packets in a row");
 }
 
 PV_TEST_LOCAL("budget.timers",
