@@ -16,6 +16,7 @@
 #include "net/tx.h"
 #include "qp/qp.h"
 #include "runtime.h"
+#include "visit_budget.h"
 
 #define UDP_PORT 4791
 #define HEADROOM (sizeof(struct ipv6hdr) + sizeof(struct udphdr))
@@ -121,6 +122,11 @@ int pavo_net_deliver(const struct pavo_budget *left)
 	return 0;
 }
 
+bool pavo_net_delivers(void)
+{
+	return false;
+}
+
 void pavo_net_continue(void)
 {
 }
@@ -142,6 +148,17 @@ void pavo_budget_used_up(enum pavo_loop loop, u32 packets, u32 bytes)
 }
 
 bool pavo_budget_in_tick(enum pavo_loop loop, u32 most)
+{
+	return true;
+}
+
+bool pavo_visits_over;
+
+void pavo_budget_add_visit(u32 packets)
+{
+}
+
+bool pavo_budget_may_visit(void)
 {
 	return true;
 }
@@ -185,7 +202,14 @@ void pavo_conn_leave(struct pavo_conn *conn)
 {
 }
 
-bool pavo_conn_accepts(const struct pavo_conn *conn, const struct pavo_rx *rx)
+unsigned long pavo_conn_changes;
+
+bool pavo_conn_find_stranger(struct pavo_conn *conn, bool retransmit)
+{
+	return false;
+}
+
+bool pavo_conn_accepts(struct pavo_conn *conn, const struct pavo_rx *rx)
 {
 	return matches(conn->flow, rx);
 }
