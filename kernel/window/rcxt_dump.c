@@ -60,7 +60,7 @@ static const char *get_rcxt_state(const struct pavo_attempt *now)
 	return now->feeding ? "feeding" : "idle";
 }
 
-/* What not every operation has: a third end, memory bound for a group, counters. */
+/* Print a third end, memory bound for a group, and counters, which few operations have. */
 static void show_rcxt_extras(struct seq_file *file,
 			     const struct pavo_operation *op)
 {
