@@ -228,9 +228,9 @@ static bool comes_from_peer(const struct pavo_flow *flow,
 }
 
 /* As pavo_conn_accepts(), for a packet with authentic metadata that does not name @peer. */
-static bool accepts_other(struct pavo_conn *conn, const struct pavo_meta *meta)
+static bool accepts_other(struct pavo_conn *conn, const struct pavo_rx *rx)
 {
-	struct pavo_conn *from = pavo_meta_sender(meta);
+	struct pavo_conn *from = pavo_conn_find(rx->meta.port, rx->meta.qpn);
 
 	if (!from)
 		return false;
@@ -242,11 +242,11 @@ static bool accepts_other(struct pavo_conn *conn, const struct pavo_meta *meta)
 
 /* As pavo_conn_accepts(), for a packet with authentic metadata. */
 static bool accepts_sender(struct pavo_conn *conn, struct pavo_conn *peer,
-			   const struct pavo_meta *meta)
+			   const struct pavo_rx *rx)
 {
-	if (unlikely(!peer || peer->qpn != meta->qpn ||
-		     peer->port != meta->port))
-		return accepts_other(conn, meta);
+	if (unlikely(!peer || peer->qpn != rx->meta.qpn ||
+		     peer->port != rx->meta.port))
+		return accepts_other(conn, rx);
 	if (unlikely(!READ_ONCE(peer->arrives)))
 		note_arrival(conn, peer);
 	return true;
@@ -259,7 +259,7 @@ bool pavo_conn_accepts(struct pavo_conn *conn, const struct pavo_rx *rx)
 	if (unlikely(!comes_from_peer(conn->flow, rx)))
 		return false;
 	if (rx->meta.port)
-		return accepts_sender(conn, peer, &rx->meta);
+		return accepts_sender(conn, peer, rx);
 	if (likely(!peer) ||
 	    !(READ_ONCE(conn->arrives) || READ_ONCE(conn->same_net)))
 		return true;

@@ -151,9 +151,9 @@ int pavo_deferred_meta(struct pavo_meta *meta, struct sk_buff *skb,
 	return meta->packets ? skb_linearize(skb) : 0;
 }
 
-struct pavo_conn *pavo_meta_sender(const struct pavo_meta *meta)
+struct pavo_conn *pavo_conn_find(u32 port, u32 qpn)
 {
-	return calls->conn(meta->port, meta->qpn);
+	return calls->conn(port, qpn);
 }
 
 enum pavo_parse_status pavo_deferred_parse(struct pavo_pkt *pkt,
@@ -496,7 +496,7 @@ static int note_plain_packet(const struct pavo_meta *meta, u32 psn)
 
 	if (!meta->port)
 		return 0;
-	conn = pavo_meta_sender(meta);
+	conn = pavo_conn_find(meta->port, meta->qpn);
 	if (conn)
 		pavo_conn_sent_plain(conn);
 	if (!(meta->flags & PAVO_META_ATTACHED) ||

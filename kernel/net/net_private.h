@@ -222,8 +222,8 @@ void pavo_deferred_make(struct sk_buff *skb, unsigned int unit,
 int pavo_deferred_meta(struct pavo_meta *meta, struct sk_buff *skb,
 		       unsigned int from);
 
-/** pavo_meta_sender - find the queue pair that metadata names; NULL: gone. RCU read side. */
-struct pavo_conn *pavo_meta_sender(const struct pavo_meta *meta);
+/** pavo_conn_find - find the queue pair of a port that sent a packet; NULL: gone. RCU read side. */
+struct pavo_conn *pavo_conn_find(u32 port, u32 qpn);
 
 /**
  * pavo_deferred_parse - parse a packet with deferred ICRC, as pavo_parse() parses others.

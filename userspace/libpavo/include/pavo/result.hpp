@@ -280,15 +280,11 @@ public:
 	{
 		return a.held_ == b.held_;
 	}
-	/** Has a value that is equal to @value. */
+	/** Has a value that is equal to @value, which is a T or converts to one. */
 	template <class U>
-	requires(!empty && !std::is_same_v<U, Result> &&
-		 !std::is_same_v<U, Unexpected> &&
-		 requires(const Value &own, const U &other) {
-			 {
-				 own == other
-				 } -> std::convertible_to<bool>;
-		 }) friend bool
+	requires(!empty && std::is_convertible_v<const U &, const Value &> &&
+		 !std::is_same_v<U, Result> &&
+		 !std::is_same_v<U, Unexpected>) friend bool
 	operator==(const Result &result, const U &value)
 	{
 		return result.has_value() && *result == value;
