@@ -497,7 +497,7 @@ TEST(Condition, ACancelOfItsContextCancelsAHeldRequest)
 	EXPECT_EQ(w.over(w.b, 1), std::vector{3u});
 }
 
-/* Such a context may be that of another window by the time that its counter is reached. */
+/* The context may be that of another window by the time that its counter is reached. */
 TEST(Condition, AReturnedContextCancelsWhatIsHeld)
 {
 	Conditions w;
