@@ -331,4 +331,14 @@ static inline struct net_device *pavo_ip6_dev_find(struct net *net,
 }
 #endif
 
+/*
+ * An administrator cannot move the interface to another network namespace. A stable kernel renamed
+ * the bit, so Kbuild looks for its name; before 6.12 it is a feature.
+ */
+#ifdef PAVO_NETNS_BIT
+#define pavo_keep_in_namespace(dev) ((dev)->PAVO_NETNS_BIT = true)
+#else
+#define pavo_keep_in_namespace(dev) ((dev)->features |= NETIF_F_NETNS_LOCAL)
+#endif
+
 #endif /* PAVO_COMPAT_H */

@@ -196,10 +196,12 @@ static bool link_is_up(const struct net_device *ndev)
 static int attach_adapter(struct pavo_dev *dev, struct net_device *ndev,
 			  struct net *net, const char **why)
 {
+	const char *refusal;
 	int err = 0;
 
 	rtnl_lock();
 	mutex_lock(&adapters_lock);
+	refusal = pavo_parts_refuse(ndev);
 	if (ndev->reg_state != NETREG_REGISTERED ||
 	    !net_eq(dev_net(ndev), net)) {
 		*why = "the interface is being unregistered";
@@ -207,6 +209,9 @@ static int attach_adapter(struct pavo_dev *dev, struct net_device *ndev,
 	} else if (pavo_port_find(ndev)) {
 		*why = "the interface has an adapter already";
 		err = -EBUSY;
+	} else if (refusal) {
+		*why = refusal;
+		err = -ELOOP;
 	} else {
 		*why = "no link to the interface in sysfs";
 		err = pavo_parent_link(&dev->parent, ndev);
@@ -239,8 +244,7 @@ static int check_netdev(struct net_device *ndev, const char **why)
 		*why = "a VLAN's addresses are GIDs of an adapter on the interface below";
 		return -EXDEV;
 	}
-	*why = pavo_parts_refuse(ndev);
-	return *why ? -ELOOP : 0;
+	return 0;
 }
 
 static int get_sockets(struct net *net, const char **why)

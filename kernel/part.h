@@ -47,7 +47,7 @@ struct pavo_debugfs_file {
  *           may come after that, and never meanwhile
  * @receive: receive a packet of kind PAVO_KIND_WINDOW; consumes its skb. Softirq, RCU read side.
  *           One part has it
- * @refuse:  the reason why an interface cannot carry an adapter; NULL: none. RTNL or not
+ * @refuse:  the reason why an interface cannot carry an adapter; NULL: none. RTNL
  * @receive_group: receive such a packet with PAVO_GROUP_DESTINATION in its destination; does not
  *           consume its skb. Return: number of copies made. Softirq or work, BH disabled, RCU
  * @files:   in debugfs

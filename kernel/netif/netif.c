@@ -246,6 +246,8 @@ static void setup_netif(struct net_device *dev)
 	dev->mtu = MTU;
 	dev->features = NETIF_F_SG | NETIF_F_FRAGLIST;
 	dev->hw_features = NETIF_F_SG;
+	/* It stays beside the adapter's interface, whose end is its own. */
+	pavo_keep_in_namespace(dev);
 	/* Its address names this node, so packets of others cannot pass. */
 	dev->priv_flags |= IFF_DONT_BRIDGE | IFF_DISABLE_NETPOLL;
 	dev->priv_flags &= ~IFF_TX_SKB_SHARING;
@@ -461,14 +463,61 @@ static const char *refuse_netif(struct net_device *dev)
 		       NULL;
 }
 
+static int find_port_above(struct net_device *dev,
+			   struct netdev_nested_priv *priv)
+{
+	return !!pavo_port_find(dev);
+}
+
+/* Would an adapter on @above, or on what is above that, carry an interface over a window? */
+static bool would_carry_netif(struct net_device *above, struct net_device *dev)
+{
+	struct netdev_nested_priv priv = {};
+	bool would;
+
+	rcu_read_lock();
+	would = refuse_netif(dev) &&
+		(pavo_port_find(above) ||
+		 netdev_walk_all_upper_dev_rcu(above, find_port_above, &priv));
+	rcu_read_unlock();
+	return would;
+}
+
+/* An interface is to become part of another one, such as a bond or a bridge. RTNL is held. */
+static int check_upper(struct notifier_block *nb, unsigned long event,
+		       void *ptr)
+{
+	const struct netdev_notifier_changeupper_info *info = ptr;
+
+	if (event != NETDEV_PRECHANGEUPPER || !info->linking ||
+	    !would_carry_netif(info->upper_dev,
+			       netdev_notifier_info_to_dev(ptr)))
+		return NOTIFY_DONE;
+	NL_SET_ERR_MSG_MOD(netdev_notifier_info_to_extack(&info->info),
+			   "an adapter would carry an interface over a window");
+	return notifier_from_errno(-ELOOP);
+}
+
+static struct notifier_block netdev_notifier = {
+	.notifier_call = check_upper,
+};
+
 static int init_interfaces(void)
 {
-	return rtnl_link_register(&link_ops);
+	int err = register_netdevice_notifier(&netdev_notifier);
+
+	if (err)
+		return err;
+	err = rtnl_link_register(&link_ops);
+	if (err)
+		unregister_netdevice_notifier(&netdev_notifier);
+	return err;
 }
 
 static void exit_interfaces(void)
 {
 	rtnl_link_unregister(&link_ops);
+	unregister_netdevice_notifier(&netdev_notifier);
 }
 
 const struct pavo_part pavo_netif_part = {

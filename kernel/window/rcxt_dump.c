@@ -60,7 +60,7 @@ static const char *get_rcxt_state(const struct pavo_attempt *now)
 	return now->feeding ? "feeding" : "idle";
 }
 
-/* Print a third end, memory bound for a group, and counters, which few operations have. */
+/* Show the fields that not every operation has: a third end, memory bound for a group, counters. */
 static void show_rcxt_extras(struct seq_file *file,
 			     const struct pavo_operation *op)
 {

@@ -129,14 +129,23 @@ ssh_visit()
 	return "$good"
 }
 
-# refused_on_itself: no adapter on pv0, nor on what is above it.
+# refused_on_itself: no adapter on pv0, nor on what is above it, and none comes to be there.
 refused_on_itself()
 {
 	refused rdma link add bad0 type pavo netdev pv0 || return 1
 	grep -q "errno 40" /sys/class/pavo/refusal || return 1
 	ip link add mv1 link pv0 type macvlan mode private || return 1
 	refused rdma link add bad0 type pavo netdev mv1 || return 1
-	ip link delete mv1
+	ip link add br1 type bridge && ip link add vl1 type veth peer name vl2 || return 1
+	ip link set vl1 master br1 && rdma link add up0 type pavo netdev br1 || return 1
+	refused ip link set mv1 master br1 || return 1
+	# With another interface between them.
+	ip link add br2 type bridge && ip link set mv1 master br2 || return 1
+	ip link add link br2 name vlan2 type vlan id 2 || return 1
+	refused ip link set vlan2 master br1 || return 1
+	rdma link delete up0 && ip link set vlan2 master br1 || return 1
+	refused rdma link add up0 type pavo netdev br1 || return 1
+	ip link delete br1 && ip link delete br2 && ip link delete mv1 && ip link delete vl1
 }
 
 # looks_right: what tools say of it.
@@ -193,6 +202,7 @@ is_in_its_namespace()
 	"$pavo" interface add rdma2 --name pv2 --job 79 --key 1 --node 1 || return 1
 	[ ! -e /sys/class/net/pv2 ] && ip -n n1 link set pv2 up || return 1
 	"$pavo" interface show rdma2 | grep -q '^pv2: ' || return 1
+	refused ip -n n1 link set pv2 netns 1 || return 1
 	ip netns delete n1 && until_true 20 test ! -e /sys/class/infiniband/rdma2
 }
 
@@ -239,37 +249,52 @@ record()
 	wait_for test -s "$PAVO_OUT/pv0.pcap"
 }
 
+# send_for_ever NODE: datagrams of all kinds to a node and to all. While there is no interface, or no
+# route by it, the next one is tried.
+send_for_ever()
+{
+	exec python3 -c "
+import socket, time
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
+while True:
+    for to in ('10.77.0.$1', '10.77.0.255'):
+        for n in (10, 5000, 60000):
+            try:
+                s.sendto(bytes(n), (to, 9))
+            except OSError:
+                time.sleep(0.001)"
+}
+
+# has_grown N: more than N packets went by RDMA.
+has_grown()
+{
+	(($(counter tx_rdma) > $1))
+}
+
 # unload: the module goes while all nodes send to each other.
 unload()
 {
-	local node pid pids=()
+	local node pid before pids=()
 	for ((node = 1; node <= NODES; node++)); do
 		((node == NODE)) && continue
-		python3 -c "
-import socket
-s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-s.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
-try:
-    while True:
-        for to in ('10.77.0.$node', '10.77.0.255'):
-            for n in (10, 5000, 60000):
-                s.sendto(bytes(n), (to, 9))
-except OSError:
-    pass" &
+		send_for_ever "$node" &
 		pids+=($!)
 	done
 	until_true 20 used tx_rdma tx_fragments tx_stops || return 1
-	ip link set pv0 down && ip link set pv0 up || return 1
+	ip link set pv0 down && before=$(counter tx_rdma) && ip link set pv0 up || return 1
+	# All of them go on: a sender that had ended would leave the module in peace.
+	until_true 20 has_grown "$before" || return 1
 	rmmod pavo || return 1
 	for pid in "${pids[@]}"; do
-		kill "$pid" 2>/dev/null
+		kill "$pid" || return 1
 		wait "$pid" 2>/dev/null
 	done
 	[ ! -e /sys/class/net/pv0 ]
 }
 export -f is_in_its_namespace has_carrier follows_the_port has_gid ends_with_the_adapter active
 export -f make_interface counter used refused refused_on_itself looks_right down_and_up recover \
-	fragments_are_valid unload iperf_serve iperf_visit ssh_serve ssh_visit
+	fragments_are_valid send_for_ever has_grown unload iperf_serve iperf_visit ssh_serve ssh_visit
 export pavo NODE NODES clients
 
 load_driver pavo || exit 1
