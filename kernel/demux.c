@@ -166,7 +166,7 @@ static u32 hash_sender(const struct pavo_mcast *mcast, const struct pavo_rx *rx)
 	u32 hash;
 
 	if (rx->ipv6)
-		hash = jhash2(ipv6_hdr(rx->skb)->saddr.s6_addr32, 4,
+		hash = jhash2((__force const u32 *)&ipv6_hdr(rx->skb)->saddr, 4,
 			      mcast->seed ^ number);
 	else
 		hash = jhash_2words((__force u32)ip_hdr(rx->skb)->saddr, number,
