@@ -106,7 +106,7 @@ def functions(header):
     while inner.search(text):
         text = inner.sub(";", text)
     # Programs call neither destructors nor what co_await calls.
-    return set(re.findall(r"(?<![~\w])(?!(?:void|noexcept|requires)\b|await_)([A-Za-z]\w*)\(", text))
+    return set(re.findall(r"(?<![~\w])(?!(?:void|noexcept|requires|explicit)\b|await_)([A-Za-z]\w*)\(", text))
 
 
 def pages_of(header):
