@@ -275,21 +275,23 @@ has_grown()
 # unload: the module goes while all nodes send to each other.
 unload()
 {
-	local node pid before pids=()
+	local node before pids=()
+	# A step that fails leaves no sender behind.
+	trap 'kill "${pids[@]}" 2>/dev/null' EXIT
 	for ((node = 1; node <= NODES; node++)); do
 		((node == NODE)) && continue
 		send_for_ever "$node" &
 		pids+=($!)
 	done
-	until_true 20 used tx_rdma tx_fragments tx_stops || return 1
+	until_true 60 used tx_rdma tx_fragments tx_stops || return 1
 	ip link set pv0 down && before=$(counter tx_rdma) && ip link set pv0 up || return 1
 	# All of them go on: a sender that had ended would leave the module in peace.
-	until_true 20 has_grown "$before" || return 1
+	until_true 60 has_grown "$before" || return 1
+	# RDMA needs the peers' modules, so none goes before all nodes have seen theirs at work.
+	pavo-barrier unload 150 || return 1
 	rmmod pavo || return 1
-	for pid in "${pids[@]}"; do
-		kill "$pid" || return 1
-		wait "$pid" 2>/dev/null
-	done
+	kill "${pids[@]}" || return 1
+	wait "${pids[@]}" 2>/dev/null
 	[ ! -e /sys/class/net/pv0 ]
 }
 export -f is_in_its_namespace has_carrier follows_the_port has_gid ends_with_the_adapter active
