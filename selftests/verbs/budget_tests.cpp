@@ -15,8 +15,6 @@ using namespace pv;
 
 namespace {
 
-constexpr uint64_t long_message = 4 << 20;
-
 /* Both ends on one adapter: packets between them are looped back. */
 struct Loopback {
 	explicit Loopback(Env &env)

@@ -8,6 +8,7 @@
  */
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -159,9 +160,14 @@ public:
 	void run(uint32_t rounds)
 	{
 		const uint64_t wanted = uint64_t(rounds) * racers;
+		/* Beside other guests it takes longer to find out how long to wait. */
+		const auto end = std::chrono::steady_clock::now() +
+				 std::chrono::seconds(20);
 
-		for (uint32_t round = 1; (ends_.ended() < wanted || !races()) &&
-					 round <= 8 * rounds;
+		for (uint32_t round = 1;
+		     (ends_.ended() < wanted || !races()) &&
+		     (round <= 8 * rounds ||
+		      std::chrono::steady_clock::now() < end);
 		     round++) {
 			bind_all();
 			posted_ = 0;
