@@ -3,8 +3,12 @@
  * Many queue pairs on one adapter, all connected, all used; and what one costs
  * while it rests.
  */
+#include <sys/mman.h>
+
 #include "../common/files.h"
+#include "../common/slow_kernel.h"
 #include "link.h"
+#include "paged.h"
 #include "tap.h"
 
 using namespace pv;
@@ -17,6 +21,21 @@ int64_t kernel_memory()
 	return -1024 *
 	       int64_t(common::number_behind("/proc/meminfo", "MemAvailable:") +
 		       common::number_behind("/proc/self/status", "RssAnon:"));
+}
+
+/* Bytes of all objects in use of the kernel's slabs; pages of processes are none. */
+int64_t slab_memory()
+{
+	int64_t all = 0;
+
+	for (const std::string &line : common::lines_of("/proc/slabinfo", "")) {
+		int64_t objects, bytes;
+
+		if (sscanf(line.c_str(), "%*s %ld %*d %ld", &objects, &bytes) ==
+		    2)
+			all += objects * bytes;
+	}
+	return all;
 }
 
 constexpr uint32_t scale_slot = 64; /* bytes of each message */
@@ -132,4 +151,39 @@ PV_TEST_LOCAL("scale.many_qps",
 		spec.cq_a);
 	for (Link &link : links)
 		REQUIRE_EQ(int(state_of(link.a)), IBV_QPS_RTS, "state");
+}
+
+PV_TEST_LOCAL("scale.regions",
+	      "10,000 regions of 4 KiB, each of another page: prints how much "
+	      "memory of the kernel each takes")
+{
+	constexpr uint32_t count = 10000;
+	const size_t length = count * page;
+	uint8_t *at = static_cast<uint8_t *>(
+		mmap(nullptr, length, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0));
+
+	REQUIRE(at != MAP_FAILED, "mmap: ", strerror(errno));
+	std::vector<RawMr> regions(count);
+	auto fill = [&] {
+		for (uint32_t i = 0; i < count; i++)
+			regions[i] = must_reg_raw(env.a, at + i * page, page);
+	};
+
+	/* one to begin with: what is made once only */
+	const RawMr first = must_reg_raw(env.a, at, page);
+	const int64_t before = slab_memory();
+	fill();
+	const int64_t all = slab_memory() - before;
+	show(str(count, " regions of a page, ", all / count,
+		 " bytes of kernel memory for each"));
+	/*
+	 * Objects of about 600 bytes, and a node of the table of keys, which are random: nearly
+	 * each is alone in its node. Checkers make every object larger.
+	 */
+	REQUIRE(all / count > 100, "no object is seen");
+	REQUIRE(all / count < 2048 || common::slow_kernel(), all / count,
+		" bytes for a region");
+	regions.clear();
+	munmap(at, length);
 }
