@@ -5,7 +5,6 @@
  */
 #include <sys/mman.h>
 
-#include <algorithm>
 #include <cstdlib>
 
 #include "gso_counts.h"
@@ -50,7 +49,7 @@ PV_TEST_LOCAL(
 	"way and merged by GRO, leave the CPU to others")
 {
 	const uint32_t depth = scaled(64);
-	Link link = connect(env, {.cap = deep(std::max(depth, 1u))});
+	Link link = connect(env, {.cap = deep(depth)});
 	Place at_a = {must_reg(env.a, {long_message})},
 	      at_b = {must_reg(env.b, {long_message})};
 	Merging merging_a(env.a), merging_b(env.b);

@@ -67,13 +67,11 @@ template <class Drive> void must_share(const char *what, Drive &&drive)
 		drive();
 		all = std::chrono::steady_clock::now() - begin;
 		gap = witness.end();
-		note(str(what, ": ", ms(gap), " of ", ms(all), " ms"));
 	} while (judges_time() && gap >= longest_allowed && gap >= all / 20 &&
 		 --left);
 	note(str(what, ": ", ms(gap), " of ", ms(all), " ms"));
-	if (0)
-		REQUIRE(left, what, ": a witness had no CPU for ", ms(gap),
-			" of ", ms(all), " ms");
+	REQUIRE(left, what, ": a witness had no CPU for ", ms(gap), " of ",
+		ms(all), " ms");
 }
 
 /* The counts of a kind of loop. */
