@@ -51,7 +51,7 @@ public:
 		  told_(hands.shared.told[at])
 	{
 		for (const Value &value : call_.args)
-			args_.push_back(resolve(value));
+			args_.push_back(resolve_value(hands_.shared, value));
 	}
 
 	const uint64_t *args() const { return args_.data(); }
@@ -73,16 +73,6 @@ public:
 	}
 
 private:
-	uint64_t resolve(const Value &value) const
-	{
-		uint64_t number = value.number;
-
-		if (value.call >= 0)
-			number += hands_.shared.told[value.call]
-					  .outs[value.output];
-		return number;
-	}
-
 	const Twisted *twist(Twist which) const
 	{
 		for (const Twisted &twisted : call_.twists)
@@ -454,6 +444,15 @@ int touch_memory(void (*access)(void *), void *context)
 	}
 	fault_expected = false;
 	return error;
+}
+
+uint64_t resolve_value(const Shared &shared, const Value &value)
+{
+	uint64_t number = value.number;
+
+	if (value.call >= 0)
+		number += shared.told[value.call].outs[value.output];
+	return number;
 }
 
 const char *word_of(uint64_t number)

@@ -24,6 +24,9 @@ struct Hands {
 /** Makes call @at of @program; its results are in @hands.shared then. */
 void make_call(Hands &hands, const Program &program, size_t at);
 
+/** @value, with the result of the call that it names. */
+uint64_t resolve_value(const Shared &shared, const Value &value);
+
 /** For the words of the list whose fields are text. */
 const char *word_of(uint64_t number);
 

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "fuse.h"
+#include "rules.h"
 
 namespace callfuzz {
 
@@ -187,15 +188,9 @@ bool Director::direct_self(const Program &program, size_t at)
 		shared().fuse_answers = true;
 		return true;
 	}
-	if (name == "reflect") {
-		const bool may = call.actor == 2 ? call.args[0].number == 2 :
-						   call.actor == 0;
-
+	if (is_rule(call)) {
 		shared().told[at].error =
-			may && world_.reflect(call.args[0].number,
-					      call.args[1].number) ?
-				0 :
-				EPERM;
+			set_rule(shared(), program, at, world_.holder());
 		shared().told[at].state = State::done;
 		return true;
 	}

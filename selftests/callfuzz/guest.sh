@@ -11,7 +11,7 @@ here=$(dirname "$(readlink -f "$0")")
 program=$1
 shift
 
-modprobe -aq fuse udmabuf sch_ingress cls_matchall act_mirred
+modprobe -aq fuse udmabuf sch_ingress cls_matchall cls_u32 act_mirred act_pedit act_csum geneve
 veth_pair wa wb 9000 || exit 1
 load_driver pavo || exit 1
 rdma link add wa0 type pavo netdev wa || exit 1

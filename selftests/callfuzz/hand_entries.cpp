@@ -15,6 +15,9 @@ namespace {
 #define HAND_FAR \
 	"mem:rva{0x10000000|0x10002000|0x14001000|0x15001000|0x16000000}"
 #define HAND_SIZE "4:length{64|0|1|4096|8192|65536|0x7fffffff}"
+#define HAND_OPCODE                                                  \
+	"4:opcode{0x0a|0x04|0x05|0x0c|0x10|0x11|0x13|0x17|0x24|0x2a" \
+	"|0x64|0xa4|0xe0|0xe2}"
 #define HAND_MAPPED "4:prot{3|1|7|0} 4:flags{1|2|0x8001}"
 #define HAND_QUEUE                          \
 	"sqarea sqstride sqcnt qpn dbarea " \
@@ -148,9 +151,21 @@ const std::vector<Line> by_hand = {
 	/* packets of the namespace, held until they are read */
 	{"sniff", "sniff", "h", "", "sniff:0:4", 2, open_packets},
 	{"read_packets", "", "h", "sniff", "", 2, read_packets},
-	/* packets of an interface go through it once more, the director sees to it */
+	/* rules for the packets of an interface (rules.cpp), the director sees to them */
 	{"reflect", "", "h", "4:which{2|0|1|3} 4:how{0|1|2|3}", "", 1,
 	 nothing_to_do},
+	{"pedit", "", "h",
+	 "4:which{2|0|1|3} 4:at{28|32|36|40|44|48|52|56|60|64|92|0|4|8|20|24} "
+	 "4:value{0|0xffffffff|1} 4:how{0|1|2|3}",
+	 "", 2, nothing_to_do},
+	{"tunnel", "", "h", "4:which{2} " HAND_OPCODE " qpn 4:how{0|1}", "", 2,
+	 nothing_to_do},
+	/* what the last of them turns into a packet of that queue pair */
+	{"tunnel_send", "", "h",
+	 HAND_OPCODE " qpn 4:psn{1000|1001|0} 4:headers{16|0|4|20|28} " HAND_FAR
+		     " rkey 4:bytes{64|0|1024|1400|4096} 4:kind{0|1|2|4|5|6} "
+		     "4:port{1|2|3|4|0} qpn:from 4:flags{0|1|2|3|0xffffffff}",
+	 "", 4, send_tunnel},
 	/* interfaces over windows, of this namespace */
 	{"netif_up", "", "h", "ifindex 4:up{1|0} 4:promisc{0|1}", "", 4,
 	 set_netif},

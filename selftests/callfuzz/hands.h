@@ -2,7 +2,8 @@
 /*
  * hands.h - what actors do by hand; each takes its arguments in the order of its line in
  * hand_entries.cpp and returns 0 or an errno. rings.cpp and frames.cpp: memory that is shared
- * with the module; interfaces.cpp: interfaces over windows; hands.cpp: the rest.
+ * with the module; interfaces.cpp: interfaces over windows; tunnel.cpp: packets of a tunnel;
+ * hands.cpp: the rest.
  */
 #ifndef PAVO_CALLFUZZ_HANDS_H
 #define PAVO_CALLFUZZ_HANDS_H
@@ -49,6 +50,8 @@ int copy_from(void *to, uint64_t from, size_t size);
 /* frames.cpp */
 DoneByHand write_frame, write_third, write_conditional, write_counter,
 	write_offer, write_packet, read_marks, take_frames;
+/* tunnel.cpp */
+DoneByHand send_tunnel;
 /* interfaces.cpp */
 DoneByHand set_netif, set_netif_mtu, send_netif, unlink_netif;
 

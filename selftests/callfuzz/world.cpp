@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "adapters.h"
+#include "rules.h"
 
 namespace callfuzz {
 namespace {
@@ -67,6 +68,16 @@ bool has_call(const Shared &shared, const Program &program, const char *name)
 		if (program.calls[i].entry->name == name &&
 		    shared.told[i].state != State::idle &&
 		    !shared.told[i].error)
+			return true;
+	return false;
+}
+
+/* One that tc refused took those before it away, and left an empty place. */
+bool has_rule(const Shared &shared, const Program &program)
+{
+	for (size_t i = 0; i < program.calls.size(); i++)
+		if (is_rule(program.calls[i]) &&
+		    shared.told[i].state != State::idle)
 			return true;
 	return false;
 }
@@ -174,41 +185,6 @@ bool World::mend_links() const
 	return pid > 0 && waitpid(pid, &status, 0) == pid;
 }
 
-/* By rules of tc, as the root of each namespace may give them. */
-bool World::reflect(uint64_t which, uint64_t how) const
-{
-	static const char *const names[] = {"fa", "fb", "fc", "fd"};
-	static const char *const ways[] = {
-		"ingress matchall action mirred egress mirror",
-		"egress matchall action mirred ingress mirror",
-		"egress matchall action mirred ingress redirect",
-		"ingress matchall action mirred egress redirect"};
-	const std::string name = names[which % devices];
-	const std::string tc =
-		name == "fc" ?
-			"nsenter -t " + std::to_string(holder_) + " -n tc " :
-			"tc ";
-
-	/* One rule at a time: two would send a packet round for ever. */
-	return !system(("{ " + tc + "qdisc del dev " + name + " clsact; " + tc +
-			"qdisc add dev " + name + " clsact && " + tc +
-			"filter add dev " + name + " " +
-			ways[how % std::size(ways)] + " dev " + name +
-			"; } 2>/dev/null")
-			       .c_str());
-}
-
-/* Packets of no interface are reflected. */
-void World::end_rules() const
-{
-	const std::string here = "for i in fa fb fd; do "
-				 "tc qdisc del dev $i clsact; done; ";
-	const std::string there = "nsenter -t " + std::to_string(holder_) +
-				  " -n tc qdisc del dev fc clsact";
-
-	(void)!system(("{ " + here + there + "; } 2>/dev/null").c_str());
-}
-
 /* Interfaces over windows, which outlive the processes that made them. */
 void World::end_interfaces() const
 {
@@ -231,8 +207,8 @@ bool World::mend(const Program &program)
 			return false;
 	if (has_call(shared_, program, "nl_stat_auto"))
 		reset_counters(shared_.places);
-	if (has_call(shared_, program, "reflect"))
-		end_rules();
+	if (has_rule(shared_, program))
+		end_rules(holder_);
 	if (has_call(shared_, program, "netif_add"))
 		end_interfaces();
 	bool links = false;

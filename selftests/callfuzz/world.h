@@ -24,8 +24,6 @@ public:
 	void make();
 	/** Undoes the changes of @program, judging by its calls that succeeded. */
 	void repair(const Program &program);
-	/** Packets of interface @which go through it once more. */
-	bool reflect(uint64_t which, uint64_t how) const;
 	/** The namespaces of C end. */
 	void end_holder();
 	pid_t holder() const { return holder_; }
@@ -35,7 +33,6 @@ private:
 	void start_holder();
 	bool mend(const Program &program);
 	bool mend_links() const;
-	void end_rules() const;
 	void end_interfaces() const;
 	bool run(const std::string &what) const;
 	bool describe();

@@ -56,6 +56,14 @@ make_far_pair()
 	END
 }
 
+# A tunnel of C to here, of which the inner protocol is C's to choose.
+make_tunnel()
+{
+	there ip link show gi >/dev/null 2>&1 && return
+	there ip link add gi type geneve id 1 remote 10.11.0.1 innerprotoinherit &&
+		there ip link set gi up
+}
+
 # Those that have no other name, and no more.
 make_adapters()
 {
@@ -136,5 +144,5 @@ write_links()
 	END
 }
 
-make_pair && make_far_pair && make_adapters && write_links &&
+make_pair && make_far_pair && make_tunnel && make_adapters && write_links &&
 	describe >/run/callfuzz-world && chmod a+rw /dev/infiniband/uverbs*
