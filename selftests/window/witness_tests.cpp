@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <iostream>
 #include <vector>
 
 #include "../common/slow_kernel.h"
@@ -19,6 +20,12 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto longest_allowed = std::chrono::milliseconds(50);
 constexpr int rounds = 5;
+
+int64_t in_ms(std::chrono::nanoseconds time)
+{
+	return std::chrono::duration_cast<std::chrono::milliseconds>(time)
+		.count();
+}
 
 /*
  * The witness has the CPU within that time, in one round at least: a busy host takes it away now
@@ -37,8 +44,9 @@ template <class Drive> void expect_sharing(Drive &&drive)
 		all = Clock::now() - begin;
 		gap = witness.end();
 	} while (gap >= longest_allowed && gap >= all / 20 && --left);
-	EXPECT_TRUE(left) << "without the CPU for " << gap.count() / 1000000
-			  << " of " << all.count() / 1000000 << " ms";
+	std::cout << "# longest " << in_ms(gap) << " of " << in_ms(all)
+		  << " ms\n";
+	EXPECT_TRUE(left) << "a witness was without the CPU";
 }
 
 /* A cancel looks at all held requests of the window. */
@@ -61,6 +69,71 @@ TEST(Witness, HasTheCpuWhileManyContextsAreCancelled)
 	ASSERT_TRUE(
 		eventually([&] { return pair.a.lmt()->send_count == frames; }));
 	expect_sharing([&] { must(pair.a.cancel(others)); });
+}
+
+/* A worker goes on for 64 rounds, while there is something to send. */
+constexpr uint32_t rounds_of_worker = 64;
+
+/* Messages that fill a send FIFO; the peer takes none, and drops most. */
+TEST(Witness, HasTheCpuWhileAWindowSends)
+{
+	const uint32_t frames = common::slow_kernel() ? 2048 : 32768;
+	Parameter quantum("window_quantum", frames / rounds_of_worker);
+	Pair pair(false, 256, frames);
+	const std::vector<std::byte> payload(pair.a.max_payload());
+	const uint64_t before = used_up("windows");
+	std::vector<pavo::FrameState> states(frames);
+
+	expect_sharing([&] {
+		for (uint32_t n = 0; n < frames; n++)
+			must(pair.a.prepare({node_b, pair.b.number()},
+					    payload));
+		must(pair.a.start());
+		size_t sent = 0;
+		ASSERT_TRUE(eventually([&] {
+			sent += pair.a.sent(states);
+			return sent == frames;
+		}));
+	});
+	EXPECT_GT(used_up("windows"), before);
+}
+
+/* Writes and reads of as many packets in a round as an administrator can allow. */
+TEST(Witness, HasTheCpuWhileAWindowMovesMemory)
+{
+	constexpr uint32_t length = 1 << 20, most_quantum = 1024;
+	const uint64_t times = common::slow_kernel() ? 1 : 8;
+	Parameter quantum("window_quantum", most_quantum);
+	Ends ends(length);
+	uint32_t ours[64], theirs[64];
+	uint64_t tid = 0;
+
+	must(ends.a.take_rcxts(ours));
+	must(ends.b.take_rcxts(theirs));
+	const auto move_all = [&](pavo::Direction direction) {
+		/* The requester's end, of a read that where data come to. */
+		auto request =
+			ends.request(++tid, length,
+				     direction == pavo::Direction::write ?
+					     pavo::rdma_flag::notify_source :
+					     pavo::rdma_flag::notify_target);
+
+		for (size_t n = 0; n < std::size(ours); n++) {
+			request.local_rcxt = ours[n];
+			request.remote_rcxt = theirs[n];
+			must(ends.a.prepare_rdma(
+				direction, {node_b, ends.b.number()}, request));
+		}
+		must(ends.a.start());
+		for (size_t n = 0; n < std::size(ours); n++)
+			ASSERT_EQ(ended(ends.a).tid, tid);
+	};
+	for (const auto direction :
+	     {pavo::Direction::write, pavo::Direction::read})
+		expect_sharing([&] {
+			for (uint64_t n = 0; n < times; n++)
+				move_all(direction);
+		});
 }
 
 } // namespace
