@@ -3,15 +3,18 @@
  * Which memory a region takes: what get_user_pages() gives the kernel, and nothing else. Each kind
  * of memory when it is registered, and when it comes later to the address of an on-demand region.
  */
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <thread>
+#include <vector>
 
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <linux/if_packet.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -82,12 +85,17 @@ void map_ring(uint8_t *at)
 	map_over(at, fd, 0);
 }
 
-void map_ordinary(uint8_t *at)
+void map_anonymous(uint8_t *at, size_t length)
 {
-	void *map = mmap(at, page, PROT_READ | PROT_WRITE,
+	void *map = mmap(at, length, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 
 	REQUIRE(map == at, "mmap: ", strerror(errno));
+}
+
+void map_ordinary(uint8_t *at)
+{
+	map_anonymous(at, page);
 }
 
 /* A region of the same memory, registered now. */
@@ -242,6 +250,58 @@ public:
 			"file: ", strerror(errno));
 		return fd;
 	}
+};
+
+/* Of lib/test_hmm_uapi.h, which no package has. */
+struct dmirror_command {
+	uint64_t address, to, pages, copied, faults;
+};
+constexpr unsigned long dmirror_migrate_to_device =
+	_IOWR('H', 2, dmirror_command);
+
+/*
+ * A device with memory that the CPU does not reach: pages of this process move there, and come back
+ * when the process uses them. A kernel has it by CONFIG_TEST_HMM.
+ */
+class PrivateDevice {
+public:
+	PrivateDevice()
+	{
+		(void)!system("modprobe -q test_hmm");
+		fd_ = open("/dev/hmm_dmirror0", O_RDWR | O_CLOEXEC);
+		if (fd_ < 0)
+			throw Skip("no device-private memory");
+	}
+	~PrivateDevice() { close(fd_); }
+	PrivateDevice(const PrivateDevice &) = delete;
+
+	/* How many of these anonymous pages moved. */
+	uint64_t take(uint8_t *at, size_t pages)
+	{
+		std::vector<uint8_t> copy(pages * page);
+		dmirror_command command = {uintptr_t(at),
+					   uintptr_t(copy.data()), pages};
+
+		return ioctl(fd_, dmirror_migrate_to_device, &command) ?
+			       0 :
+			       command.copied;
+	}
+
+	/* All of them. One that a packet still refers to stays for now. */
+	void take_all(Env &env, uint8_t *at, size_t pages)
+	{
+		uint64_t moved = 0;
+
+		REQUIRE(eventually(env,
+				   [&] {
+					   moved += take(at, pages);
+					   return moved >= pages;
+				   }),
+			moved, " of ", pages, " pages moved");
+	}
+
+private:
+	int fd_;
 };
 
 /* A binding of @window to all of @memory's region. */
@@ -417,6 +477,61 @@ PV_TEST_LOCAL("odp.vetted_persistent",
 	must_not_have(env, a, b);
 	must_have(env, link, a, b, 0, odd);
 	close(b.replace());
+}
+
+PV_TEST_LOCAL(
+	"odp.vetted_private",
+	"pages that moved to memory of a device which no CPU reaches: they "
+	"come back when a region uses them, and when they are registered")
+{
+	constexpr size_t pages = 4;
+	PrivateDevice device;
+	Link link = connect(env);
+	Paged a(env.a), b(env.b);
+
+	must_have(env, link, a, b, 0, paged_size);
+	map_anonymous(b.data + odd, pages * page);
+	for (bool anew : {false, true}) {
+		const uint64_t seed = env.seed();
+
+		pattern_fill(b.data, paged_size, seed, 0);
+		device.take_all(env, b.data + odd, pages);
+		if (anew)
+			register_anew(env, b);
+		must_run(env, link, a, b, IBV_WR_RDMA_READ, 0, paged_size);
+		a.must_hold(seed, 0, paged_size, "read");
+		device.take_all(env, b.data + odd, pages);
+		must_have(env, link, a, b, 0, paged_size);
+	}
+	device.take_all(env, b.data + odd, pages);
+	REQUIRE_EQ(pin_error(env, b, int(all_access)), 0, "pinned");
+	must_have(env, link, a, b, 0, paged_size);
+}
+
+PV_TEST_LOCAL("odp.vetted_private_raced",
+	      "pages move to memory of a device while messages come: no byte is "
+	      "lost")
+{
+	constexpr size_t pages = 2;
+	PrivateDevice device;
+	Link link = connect(env);
+	Paged a(env.a), b(env.b);
+	std::atomic<uint64_t> moved = 0;
+
+	map_anonymous(b.data + odd, pages * page);
+	std::jthread moves([&](const std::stop_token &stop) {
+		while (!stop.stop_requested()) {
+			moved += device.take(b.data + odd, pages);
+			std::this_thread::yield();
+		}
+	});
+
+	REQUIRE(eventually(env,
+			   [&] {
+				   must_have(env, link, a, b, 0, paged_size);
+				   return moved >= 60;
+			   }),
+		moved.load(), " pages moved");
 }
 
 PV_TEST_LOCAL("odp.vetted_raced",
