@@ -403,6 +403,7 @@ struct pavo_fifo_window *pavo_window_open(struct pavo_dev *dev,
 	pavo_window_show_recoveries(window);
 	resp->window = window->id;
 	resp->max_payload = window->max_payload;
+	resp->rdma_payload = window->rdma_payload;
 	return window;
 }
 

@@ -117,14 +117,10 @@ struct CastSource : Visitors {
 	/* Packets of an operation, each of which goes over the wire once. */
 	uint64_t packets(uint32_t round) const
 	{
-		constexpr uint32_t piece = 1 << 16, most = 1380;
-		const uint32_t length = cast_length(round);
-		uint64_t all = 0;
+		const uint32_t length = cast_length(round),
+			       most = node.window.rdma_payload();
 
-		for (uint32_t from = 0; from < length; from += piece)
-			all += (std::min(length - from, piece) + most - 1) /
-			       most;
-		return length ? all : 1;
+		return length ? (length + most - 1) / most : 1;
 	}
 
 	std::string adapter;

@@ -218,6 +218,9 @@ struct pavo_window_args {
  * @commands:    its command page
  * @window:      its id, 24 bits
  * @max_payload: of a frame, so that its packet fits the interface
+ * @rdma_payload: bytes of memory in each packet of RDMA but the last; third-party RDMA has longer
+ *               headers, and carries less
+ * @reserved:    0
  */
 struct pavo_window_resp {
 	struct pavo_mmap_info send;
@@ -225,6 +228,8 @@ struct pavo_window_resp {
 	struct pavo_mmap_info commands;
 	__u32 window;
 	__u32 max_payload;
+	__u32 rdma_payload;
+	__u32 reserved;
 };
 
 /* Most routes of a window to a node, and source ports of one call. */

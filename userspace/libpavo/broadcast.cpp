@@ -2,6 +2,7 @@
 /* broadcast.cpp - RDMA to a group, and its members; see broadcast.hpp, and broadcast_engine.hpp. */
 #include <pavo/broadcast.hpp>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <utility>
@@ -30,6 +31,12 @@ uint64_t first_tid()
 	return uint64_t(
 		std::chrono::duration_cast<std::chrono::microseconds>(now)
 			.count());
+}
+
+/* Whole packets, one at least. */
+uint32_t round_piece(uint32_t piece, uint32_t payload)
+{
+	return std::max(piece - piece % payload, payload);
 }
 
 } // namespace
@@ -66,7 +73,10 @@ Result<Broadcast> Broadcast::open(Rdma &rdma,
 		auto rcxts = Rcxts::open(rdma.window(), options.group.contexts);
 		if (!rcxts)
 			return Unexpected(rcxts.error());
-		return Broadcast(rdma, std::move(rcxts).value(), options);
+		BroadcastOptions rounded = options;
+		rounded.piece = round_piece(options.piece,
+					    rdma.window().rdma_payload());
+		return Broadcast(rdma, std::move(rcxts).value(), rounded);
 	});
 }
 

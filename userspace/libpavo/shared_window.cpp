@@ -84,6 +84,7 @@ SharedWindow::SharedWindow(const Job &job, const WindowOptions &options)
 	handle_ = command.made();
 	number_ = resp.window;
 	max_payload_ = resp.max_payload;
+	rdma_payload_ = resp.rdma_payload;
 	send_ = static_cast<std::byte *>(map(fd(), resp.send));
 	recv_ = static_cast<std::byte *>(map(fd(), resp.recv));
 	commands_ = static_cast<pavo_command_page *>(map(fd(), resp.commands));

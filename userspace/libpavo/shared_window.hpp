@@ -35,6 +35,7 @@ public:
 	Result<Gid> gid() const noexcept { return file_->gid(gid_index_); }
 	uint32_t number() const { return number_; }
 	size_t max_payload() const { return max_payload_; }
+	uint32_t rdma_payload() const { return rdma_payload_; }
 	uint32_t send_frames() const { return send_frames_; }
 
 	/** Return the slot of a FIFO for frame @number. */
@@ -71,6 +72,7 @@ private:
 	uint32_t handle_;
 	uint32_t number_;
 	size_t max_payload_;
+	uint32_t rdma_payload_;
 	uint32_t send_frames_;
 	uint32_t recv_frames_;
 	std::byte *send_ = nullptr;

@@ -107,6 +107,11 @@ size_t Window::max_payload() const
 	return shared_->max_payload();
 }
 
+uint32_t Window::rdma_payload() const
+{
+	return shared_->rdma_payload();
+}
+
 Result<void> Window::set_node(uint16_t node, const Gid &gid,
 			      const RouteOptions &options) noexcept
 {

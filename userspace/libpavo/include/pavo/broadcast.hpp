@@ -41,7 +41,10 @@ struct BroadcastOptions {
 	BroadcastGroup group = {};
 	/** Number of no machine, by which the window sends to the group. */
 	uint16_t node = 0;
-	/** Bytes of a piece, the unit of requests and of retries. */
+	/**
+	 * Bytes of a piece, the unit of requests and of retries. open() makes it a multiple of
+	 * Window::rdma_payload(), so that only the last packet of an operation is not full.
+	 */
 	uint32_t piece = 1 << 16;
 	/** Response timeout of a piece's first attempt, and up to which it doubles. */
 	std::chrono::microseconds timeout{20'000};

@@ -187,6 +187,11 @@ public:
 	Result<Gid> gid() const noexcept;
 	/** Returns the most bytes of a message: up to 2032, by the interface's MTU. */
 	size_t max_payload() const;
+	/**
+	 * Returns the bytes of memory in a packet of RDMA, by the interface's MTU. Packets of
+	 * third-party RDMA carry less.
+	 */
+	uint32_t rdma_payload() const;
 
 	/**
 	 * Replace the routes to a node by routes to one of its addresses, or add these. Packets use
