@@ -22,8 +22,8 @@ all_of_them()
 	# Some chunks, the last one not whole: each slot is used several times.
 	seq 1 200000 >"$PAVO_OUT/many"
 	pair_step "pavo-copy of a file to three machines$1" "$2" "listening 7475" \
-		"$copy send $PAVO_OUT/many --to-many 3 --slots 4 --chunk 64" \
-		"$here/copy-of-many $copy rdma0 192.168.77.$2 $PAVO_OUT/many"
+		"$here/copy-of-many $copy send $PAVO_OUT/many 3" \
+		"$here/copy-of-many $copy receive $PAVO_OUT/many rdma0 192.168.77.$2"
 }
 
 load_driver pavo || exit 1

@@ -2,11 +2,15 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
 # In a guest: two adapters on a wire, then the tests; at last with few windows.
-# usage: guest.sh PROGRAM [--record | arguments for PROGRAM...]
+# usage: guest.sh [--wide] PROGRAM [--record | arguments for PROGRAM...]
 set -u
 here=$(dirname "$(readlink -f "$0")")
 # shellcheck source=selftests/verbs/lib.sh
 . "$here/../verbs/lib.sh"
+if [ "$1" = --wide ]; then
+	export PAVO_WIDE=1
+	shift
+fi
 program=$1
 shift
 export PAVO_TOOL=${program%/*}/../../userspace/tools/pavo/pavo

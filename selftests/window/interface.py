@@ -6,7 +6,9 @@
 # port at which the others meet it; each of them ends its connection when it is done.
 # usage: interface.py MODE serve PORT CLIENTS ADDRESS
 #        interface.py MODE client PORT MEETING-ADDRESS ADDRESS
-#   MODE: ping | tcp | udp | many; ADDRESS: of the server; for many: what it sends to
+#   MODE: ping | tcp | udp | many | few; ADDRESS: of the server; for many and few (shorter datagrams):
+#   what it sends to
+#        interface.py raw INTERFACE STATION TYPE LENGTH: one packet by a packet socket
 import os
 import select
 import socket
@@ -18,7 +20,9 @@ TIMEOUT = 60
 TRIES = 10
 # Of UDP payload: some in a frame, some in many fragments, or by RDMA.
 LENGTHS = (0, 1, 900, 1300, 1400, 1472, 2000, 8192, 20000, 40001, 65400)
-TO_MANY = 60000
+# To many: what IP hands over whole, and what it has split in two already; some on a bad wire.
+MANY = (60000, 65506)
+FEW = (3000,)
 ROUNDS = 5
 # Twice as many packets as there are buffers for RDMA.
 STREAM = 2 << 20
@@ -178,7 +182,7 @@ def udp_client(port, address):
 
 # -------------------------------------------------------------- many receivers
 
-def many_serve(port, clients, address):
+def serve_many(port, clients, address, lengths):
     met = meet(port, clients)
     sock = socket.socket(family_of(address), socket.SOCK_DGRAM)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
@@ -187,10 +191,9 @@ def many_serve(port, clients, address):
         receive_exactly(one, 1)
     for number in range(ROUNDS):
         waiting = list(met)
+        length = lengths[number % len(lengths)]
         for _ in range(TRIES):
-            sock.sendto(bytes([number]) + pattern(number, TO_MANY), (address, port + 1))
-            for one in select.select(waiting, [], [], 2)[0]:
-                pass
+            sock.sendto(bytes([number]) + pattern(number, length), (address, port + 1))
             end = time.monotonic() + 2
             while waiting and time.monotonic() < end:
                 for one in select.select(waiting, [], [], end - time.monotonic())[0]:
@@ -231,7 +234,15 @@ def many_socket(port, address):
     return sock
 
 
-def many_client(meeting, port, address):
+def many_serve(port, clients, address):
+    serve_many(port, clients, address, MANY)
+
+
+def few_serve(port, clients, address):
+    serve_many(port, clients, address, FEW)
+
+
+def receive_many(meeting, port, address, lengths):
     sock = many_socket(port, address)
     before = reassembled(":" in address)
     meeting.send(b"r")
@@ -242,7 +253,8 @@ def many_client(meeting, port, address):
             fail("nothing comes")
         if sock in ready:
             data = sock.recv(70000)
-            expect(data[1:], pattern(data[0], TO_MANY), f"datagram {data[0]}")
+            expect(data[1:], pattern(data[0], lengths[data[0] % len(lengths)]),
+                   f"datagram {data[0]}")
             # Others may still wait for this one: it is sent again, and confirmed once.
             if data[0] not in seen:
                 seen.add(data[0])
@@ -262,15 +274,25 @@ def ping_serve(port, clients, _address):
     wait_for_end(met)
 
 
+def send_raw(interface, station, kind, length):
+    sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+    sock.bind((interface, 0))
+    head = bytes.fromhex(station.replace(":", "")) + bytes([2, 0, 0, 0, 0, 0])
+    sock.send(head + struct.pack(">H", int(kind, 0)) + pattern(1, int(length)))
+
+
 def main():
+    if sys.argv[1] == "raw":
+        send_raw(*sys.argv[2:])
+        return
     mode, role, port = sys.argv[1], sys.argv[2], int(sys.argv[3])
     if role == "serve":
         globals()[f"{mode}_serve"](port, int(sys.argv[4]), sys.argv[5])
         return
     meeting = socket.create_connection((sys.argv[4], port), TIMEOUT)
     meeting.settimeout(TIMEOUT)
-    if mode == "many":
-        many_client(meeting, port, sys.argv[5])
+    if mode in ("many", "few"):
+        receive_many(meeting, port, sys.argv[5], MANY if mode == "many" else FEW)
     else:
         receive_exactly(meeting, 1)
         globals()[f"{mode}_client"](port, sys.argv[5])

@@ -26,10 +26,10 @@ make_interface()
 		ip addr add "fd77::$NODE/64" dev pv0 nodad && ip link set pv0 up
 }
 
-# counter NAME: of `ethtool -S pv0`.
+# counter NAME [INTERFACE]: of `ethtool -S`.
 counter()
 {
-	ethtool -S pv0 | awk -v name="$1:" '$1 == name { print $2 }'
+	ethtool -S "${2:-pv0}" | awk -v name="$1:" '$1 == name { print $2 }'
 }
 
 # traffic NAME SERVER MODE ADDRESS: one node serves, the others come to it.
@@ -206,6 +206,31 @@ is_in_its_namespace()
 	ip netns delete n1 && until_true 20 test ! -e /sys/class/infiniband/rdma2
 }
 
+# counts INTERFACE NAME STATION TYPE LENGTH: such a packet moves that counter.
+counts()
+{
+	local before
+	before=$(counter "$2" "$1") && python3 "$here/interface.py" raw "$1" "$3" "$4" "$5" &&
+		(($(counter "$2" "$1") > before))
+}
+
+# counts_what_it_drops: a long packet to all that is no IP, one for a node that it does not know, and
+# one by RDMA for a node that does not answer.
+counts_what_it_drops()
+{
+	counts pv0 tx_drop_too_long ff:ff:ff:ff:ff:ff 0x88b5 4000 &&
+		counts pv0 tx_drop_node 02:00:63:00:02:bc 0x0800 100 || return 1
+	"$pavo" interface add rdma0 --name pv3 --job 80 --key 1 --node "$NODE" --window 703 \
+		--peer 9=192.168.77.250 && ip link set pv3 up || return 1
+	# The first ones are lost while the link comes up; attempts take a while.
+	until_true 60 counts pv3 tx_drop_rdma 02:00:09:00:02:bf 0x0800 20000 || {
+		ip -d link show pv3
+		ethtool -S pv3 | grep -v ": 0$"
+		return 1
+	}
+	"$pavo" interface delete pv3
+}
+
 # has_gid ADAPTER: it has its IPv4 address.
 has_gid()
 {
@@ -236,7 +261,7 @@ fragments_are_valid()
 		-E "separator=;" -e udp.length -e ip.checksum.status -e udp.checksum.status \
 		-e _ws.malformed -e ip.fragment.error -e ip.fragment.overlap 2>/dev/null |
 		awk -F ";" "
-			\$1 == 60009 { whole++; six += \$2 == \"\" }
+			\$1 == 60009 || \$1 == 65515 { whole++; six += \$2 == \"\" }
 			\$2 == \"0\" || \$3 == \"0\" || \$4 \$5 \$6 != \"\" { print; bad++ }
 			END { exit bad || whole < 5 || !six }"
 }
@@ -294,10 +319,10 @@ unload()
 	wait "${pids[@]}" 2>/dev/null
 	[ ! -e /sys/class/net/pv0 ]
 }
-export -f is_in_its_namespace has_carrier follows_the_port has_gid ends_with_the_adapter active
+export -f counts counts_what_it_drops is_in_its_namespace has_carrier follows_the_port has_gid ends_with_the_adapter active
 export -f make_interface counter used refused refused_on_itself looks_right down_and_up recover \
 	fragments_are_valid send_for_ever has_grown unload iperf_serve iperf_visit ssh_serve ssh_visit
-export pavo NODE NODES clients
+export here pavo NODE NODES clients
 
 load_driver pavo || exit 1
 need_part windows
@@ -331,6 +356,7 @@ on_all "down and up" down_and_up
 traffic "a TCP stream after that" 2 tcp 10.77.0.2
 on_all "the link follows the adapter's port" follows_the_port
 on_all "an interface is in its adapter's namespace" is_in_its_namespace
+on_all "it counts what it drops" counts_what_it_drops
 on_all "a recovery" recover
 traffic "datagrams after a recovery" 1 udp 10.77.0.1
 traffic "a TCP stream after a recovery" 1 tcp 10.77.0.1
@@ -338,6 +364,8 @@ tc qdisc add dev eth0 root netem limit 10000 delay 1ms 1ms loss 5% duplicate 5% 
 pavo-barrier lossy 300 || exit 1
 traffic "a TCP stream on a bad wire" 2 tcp 10.77.0.2
 traffic "datagrams of all lengths on a bad wire" 1 udp 10.77.0.1
+traffic "3 kB to the broadcast address on a bad wire" 3 few 10.77.0.255
+traffic "3 kB to a multicast group on a bad wire, IPv6" 1 few ff05::77
 tc qdisc delete dev eth0 root
 pavo-barrier good 300 || exit 1
 on_all "an interface ends with its adapter" ends_with_the_adapter
