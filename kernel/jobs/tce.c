@@ -147,6 +147,13 @@ static bool is_large_page(struct page **pages, u8 shift)
 	return true;
 }
 
+/* A mapping may have millions of pages: every 2^16 of them other tasks may run. */
+static void yield_at_page(unsigned long page)
+{
+	if (!(page & 0xffff))
+		cond_resched();
+}
+
 /* Are all of the pages parts of whole pages of 1 << @shift bytes? */
 static bool are_large_pages(struct page **pages, unsigned long npages, u8 shift)
 {
@@ -154,9 +161,11 @@ static bool are_large_pages(struct page **pages, unsigned long npages, u8 shift)
 
 	if (npages % n)
 		return false;
-	for (i = 0; i < npages; i += n)
+	for (i = 0; i < npages; i += n) {
 		if (!is_large_page(pages + i, shift))
 			return false;
+		yield_at_page(i);
+	}
 	return true;
 }
 
@@ -263,10 +272,12 @@ static void write_entries(const struct pavo_tce_run *run, struct page **pages)
 	unsigned int order = run->shift - PAGE_SHIFT;
 	u32 i;
 
-	for (i = 0; i < run->count; i++)
+	for (i = 0; i < run->count; i++) {
 		WRITE_ONCE(tce[i],
 			   pavo_tce(run->pvo,
 				    page_to_phys(pages[(u64)i << order])));
+		yield_at_page(i);
+	}
 }
 
 int pavo_tce_map(unsigned int slot, struct page **pages, unsigned long npages,
@@ -276,9 +287,11 @@ int pavo_tce_map(unsigned int slot, struct page **pages, unsigned long npages,
 	int err = -ENOSPC;
 	unsigned long i;
 
-	for (i = 0; i < npages; i++)
+	for (i = 0; i < npages; i++) {
 		if (page_to_phys(pages[i]) > PAVO_PVO_OFFSET_MASK)
 			return -ERANGE;
+		yield_at_page(i);
+	}
 	for (i = 0; err == -ENOSPC && i < ARRAY_SIZE(shifts); i++)
 		if (are_large_pages(pages, npages, shifts[i]))
 			err = place_entries(slot, shifts[i],
@@ -294,8 +307,10 @@ void pavo_tce_unmap(const struct pavo_tce_run *run)
 	struct space *space = &spaces[run->table];
 	u32 i;
 
-	for (i = 0; i < run->count; i++)
+	for (i = 0; i < run->count; i++) {
 		WRITE_ONCE(space->tce[run->first + i], 0);
+		yield_at_page(i);
+	}
 	synchronize_rcu_expedited();
 	bitmap_clear(space->used, run->first, run->count);
 	space->in_use -= run->count;

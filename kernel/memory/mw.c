@@ -134,6 +134,8 @@ void pavo_mw_forget_qp(struct pavo_key_state *key_state)
 		if (!old)
 			return;
 		retire_region(key_state->dev, old);
+		/* A process may have a million of them, each with a walk. */
+		cond_resched();
 	}
 }
 

@@ -189,7 +189,11 @@ static void serve_walks(struct pavo_dev *dev, struct list_head *requests)
 	request = list_first_entry(requests, struct pavo_rkm_request, list);
 	begin_walk(&walk, request->pd);
 	list_for_each_entry_safe(request, next, requests, list) {
-		if (request->pd != walk.pd || walk.count == PAVO_WALK_KEYS)
+		/* As many as there are queue pairs, which wait for this work. */
+		cond_resched();
+		if (walk.count == PAVO_WALK_KEYS)
+			break;
+		if (request->pd != walk.pd)
 			continue;
 		walk.key[walk.count++] = request->key;
 		list_move_tail(&request->list, &served);

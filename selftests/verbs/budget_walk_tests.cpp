@@ -434,3 +434,34 @@ PV_TEST_LOCAL("budget.links",
 	for (XrcLink *link : {&links.front(), &links.back()})
 		use(*link, link->srq);
 }
+
+PV_TEST_LOCAL("budget.windows_end",
+	      "a queue pair ends on which 32,768 memory windows are bound, each "
+	      "with a walk, while others have the CPU")
+{
+	constexpr uint32_t at_once = 32, each = 64;
+	const uint32_t count = judges_time() ? 32768 : 512;
+	std::deque<Window> windows;
+	std::vector<Link> crowd;
+	BindSpec spec = {must_reg(env.b, {page, 0, bindable_access}), 0, page};
+
+	while (crowd.size() < at_once - 1)
+		crowd.push_back(connect(env, {.rd_atomic_b = slots - 1,
+					      .cap = deep(1)}));
+	while (windows.size() < count)
+		windows.emplace_back(env.b, IBV_MW_TYPE_2);
+	must_share("windows", [&] {
+		Link link = connect(env, {.cap = deep(2 * each)});
+
+		for (uint32_t n = 1; n <= count; n++) {
+			spec.flags = n % each ? 0 : IBV_SEND_SIGNALED;
+			const uint64_t id =
+				post_bind(link.b, windows[n - 1], spec);
+
+			if (spec.flags)
+				expect_send(env, link.b, id, "bind");
+		}
+		REQUIRE_EQ(env.b.destroy(Kind::qp, link.b.qp.id), 0,
+			   "destroy_qp");
+	});
+}
