@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * id_alloc.c - allocates random ids; see id_alloc.h. Called by qp/, verbs/ and memory/ when an
+ * id_alloc.c - allocates random ids; see id_alloc.h. Called by qp/ and verbs/ when an
  * object is made, and by the owners of tables when a table is destroyed.
  */
 #include <linux/random.h>

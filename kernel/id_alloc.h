@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * id_alloc.h - id allocator for QPNs, SRQNs and keys. Ids are drawn at random, so the sender of a
+ * id_alloc.h - id allocator for QPNs and SRQNs. Ids are drawn at random, so the sender of a
  * forged packet has to guess them.
  */
 #ifndef PAVO_ID_ALLOC_H

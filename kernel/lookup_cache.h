@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * lookup_cache.h - direct-mapped cache of an xarray whose ids are random (id_alloc.h). The tree of
- * such an xarray is four nodes deep even for a few objects, so packets look here first.
+ * lookup_cache.h - direct-mapped cache of a table whose ids are random (id_alloc.h): an xarray,
+ * which is four nodes deep then even for a few objects, or a hash table. Packets look here first.
  *
  * Each slot has the object that was added last of those whose ids share it; others are found in the
- * xarray only. An object in the cache is in the xarray, too, and has the same lifetime rules: its
+ * table only. An object in the cache is in the table, too, and has the same lifetime rules: its
  * owner removes it from both, waits for a grace period, and frees it.
  */
 #ifndef PAVO_LOOKUP_CACHE_H
@@ -19,13 +19,13 @@
 /**
  * struct pavo_lookup_cache - the objects that were added last.
  * @slot:  by id modulo PAVO_LOOKUP_CACHE_SLOTS; NULL: empty. Read under RCU, written under the
- *         lock of the xarray
+ *         lock of the table
  */
 struct pavo_lookup_cache {
 	void __rcu *slot[PAVO_LOOKUP_CACHE_SLOTS];
 };
 
-/** pavo_lookup_cache_add - add @object, which is in the xarray; the xarray is locked. */
+/** pavo_lookup_cache_add - add @object, which is in the table; the table is locked. */
 static inline void pavo_lookup_cache_add(struct pavo_lookup_cache *cache,
 					 u32 number, void *object)
 {
@@ -33,7 +33,7 @@ static inline void pavo_lookup_cache_add(struct pavo_lookup_cache *cache,
 			   object);
 }
 
-/** pavo_lookup_cache_remove - remove @object if it is in the cache; the xarray is locked. */
+/** pavo_lookup_cache_remove - remove @object if it is in the cache; the table is locked. */
 static inline void pavo_lookup_cache_remove(struct pavo_lookup_cache *cache,
 					    u32 number, const void *object)
 {

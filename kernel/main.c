@@ -155,12 +155,12 @@ static struct pavo_dev *alloc_adapter(void)
 	xa_init_flags(&dev->qps, numbers);
 	xa_init_flags(&dev->srqs, numbers);
 	xa_init_flags(&dev->counters, XA_FLAGS_ALLOC1);
-	pavo_key_table_init(&dev->keys);
+	err = pavo_key_table_init(&dev->keys);
 	pavo_objects_init(dev);
 	pavo_rkm_init(&dev->rkm);
 	pavo_policy_init(dev);
 	pavo_demux_prepare(dev);
-	err = pavo_parts_add(dev);
+	err = pavo_parts_add(dev) ?: err;
 	dev->port.ib = &dev->ib;
 	dev->port.stats = &dev->stats;
 	INIT_HLIST_NODE(&dev->port.node);

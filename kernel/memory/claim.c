@@ -32,9 +32,9 @@ void pavo_mr_end_claimed(struct pavo_mr *mr)
 {
 	struct pavo_key_table *keys = &mr->dev->keys;
 
-	xa_lock_bh(&keys->xa);
+	spin_lock_bh(&keys->lock);
 	pavo_key_remove(keys, mr->region);
-	xa_unlock_bh(&keys->xa);
+	spin_unlock_bh(&keys->lock);
 	synchronize_rcu_expedited();
 	pavo_mr_free(mr);
 }

@@ -3,6 +3,7 @@
  * dump.c - the translation and protection table in debugfs: the present meaning of each key of
  * an adapter. Called by debugfs.c; only root can read the file, since it shows keys.
  */
+#include <linux/rhashtable.h>
 #include <linux/seq_file.h>
 #include "memory/claim.h"
 #include "memory/memory.h"
@@ -68,27 +69,40 @@ static void show_region(struct seq_file *file, const struct pavo_dev *dev,
 	seq_putc(file, '\n');
 }
 
+/* Show the region of a key, unless it has gone. */
+static void show_key(struct seq_file *file, struct pavo_dev *dev, u32 key)
+{
+	const struct pavo_region *region;
+
+	spin_lock_bh(&dev->keys.lock);
+	region = pavo_key_find(&dev->keys, key);
+	if (region)
+		show_region(file, dev, region);
+	spin_unlock_bh(&dev->keys.lock);
+}
+
 void pavo_keys_show(struct seq_file *file, struct pavo_dev *dev)
 {
-	struct xarray *xa = &dev->keys.xa;
-	unsigned int lines = 0, more = 0;
-	struct pavo_region *region;
-	unsigned long index = 0;
+	struct rhashtable *hash = &dev->keys.hash;
+	const struct pavo_region *region;
+	struct rhashtable_iter walk;
+	unsigned int lines = 0, all;
 
-	for (;; index++) {
-		xa_lock_bh(xa);
-		region = xa_find(xa, &index, ULONG_MAX, XA_PRESENT);
-		if (region && lines < LINES)
-			show_region(file, dev, region);
-		xa_unlock_bh(xa);
-		if (!region)
-			break;
-		if (lines < LINES)
-			lines++;
-		else
-			more++;
+	rhashtable_walk_enter(hash, &walk);
+	rhashtable_walk_start(&walk);
+	while (lines < LINES && (region = rhashtable_walk_next(&walk))) {
+		/* The table was resized: some keys come once more. */
+		if (IS_ERR(region))
+			continue;
+		show_key(file, dev, READ_ONCE(region->key));
+		lines++;
+		rhashtable_walk_stop(&walk);
 		cond_resched();
+		rhashtable_walk_start(&walk);
 	}
-	if (more)
-		seq_printf(file, "%s and %u more\n", dev->ib.name, more);
+	rhashtable_walk_stop(&walk);
+	rhashtable_walk_exit(&walk);
+	all = atomic_read(&hash->nelems);
+	if (lines == LINES && all > lines)
+		seq_printf(file, "%s and %u more\n", dev->ib.name, all - lines);
 }

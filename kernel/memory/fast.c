@@ -117,15 +117,15 @@ enum pavo_status pavo_mr_fast_reg(struct pavo_key_state *key_state,
 	next = kmalloc(sizeof(*next), GFP_ATOMIC | __GFP_NOWARN);
 	if (!next)
 		return PAVO_ST_BUSY;
-	xa_lock_bh(&keys->xa);
-	now = xa_load(&keys->xa, seg->mr_lkey >> 8);
+	spin_lock_bh(&keys->lock);
+	now = pavo_key_find(keys, seg->mr_lkey);
 	status = check_fast_reg(key_state, now, seg);
 	if (!status) {
 		set_fast(next, now->mr, seg, key_state->pd);
 		pavo_key_replace(keys, next);
 		next->mr->region = next;
 	}
-	xa_unlock_bh(&keys->xa);
+	spin_unlock_bh(&keys->lock);
 	if (status)
 		kfree(next);
 	return status;

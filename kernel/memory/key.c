@@ -9,11 +9,12 @@
  * A key is (index << 8 | tag). Both are drawn at random, so a peer that does not know the key
  * has to guess all 32 bits. A stale key is refused like a wrong guess.
  */
+#include <linux/jhash.h>
 #include <linux/limits.h>
 #include <linux/random.h>
 #include <linux/rcupdate.h>
+#include <linux/rhashtable.h>
 #include "memory/memory.h"
-#include "id_alloc.h"
 #include "wire/wire.h"
 #include "memory/key_state.h"
 
@@ -31,16 +32,55 @@ static struct pavo_region kernel_memory = {
 	.length = U64_MAX,
 };
 
-void pavo_key_table_init(struct pavo_key_table *table)
+/* Index 0 is not used, since key 0 is the local DMA key. */
+#define MOST_KEYS (PAVO_MAX_MR + PAVO_MAX_MW)
+
+static u32 hash_index(const void *index, u32 len, u32 seed)
+{
+	return jhash2(index, 1, seed);
+}
+
+/* The index stays, while a bind or unbind may change the tag. */
+static u32 index_of_region(const struct pavo_region *region)
+{
+	return READ_ONCE(region->key) >> 8;
+}
+
+static u32 hash_region(const void *region, u32 len, u32 seed)
+{
+	const u32 index = index_of_region(region);
+
+	return hash_index(&index, len, seed);
+}
+
+/* Return: 0: @region has that index. */
+static int compare_index(struct rhashtable_compare_arg *arg, const void *region)
+{
+	return index_of_region(region) != *(const u32 *)arg->key;
+}
+
+static const struct rhashtable_params by_index = {
+	.key_len = sizeof(u32),
+	.head_offset = offsetof(struct pavo_region, node),
+	.hashfn = hash_index,
+	.obj_hashfn = hash_region,
+	.obj_cmpfn = compare_index,
+	.automatic_shrinking = true,
+};
+
+int pavo_key_table_init(struct pavo_key_table *table)
 {
 	BUILD_BUG_ON(offsetofend(struct pavo_region, pages) > 64);
-	xa_init_flags(&table->xa,
-		      XA_FLAGS_ALLOC | XA_FLAGS_LOCK_BH | XA_FLAGS_ACCOUNT);
+	spin_lock_init(&table->lock);
+	return rhashtable_init(&table->hash, &by_index);
 }
 
 void pavo_key_table_destroy(struct pavo_key_table *table)
 {
-	pavo_ids_destroy(&table->xa);
+	if (!rcu_access_pointer(table->hash.tbl))
+		return;
+	WARN_ON(atomic_read(&table->hash.nelems));
+	rhashtable_destroy(&table->hash);
 }
 
 /* Copy the rare pointers to flags in the cache line that packets read; draw the token. */
@@ -51,45 +91,76 @@ static void complete_region(struct pavo_region *region)
 	region->window = region->mw;
 }
 
-int pavo_key_insert(struct pavo_key_table *table, struct pavo_region *region)
+static u32 draw_key(void)
 {
-	u32 index;
+	u32 index = 1 + ((u64)get_random_u32() * MOST_KEYS >> 32);
+
+	return index << 8 | (get_random_u32() & PAVO_KEY_TAG);
+}
+
+/* Return: 0; -EEXIST: the index is in use; -EBUSY, -ENOMEM: the hash table has to grow first. */
+static int insert_region(struct pavo_key_table *table,
+			 struct pavo_region *region)
+{
+	const u32 index = region->key >> 8;
 	int err;
 
-	/*
-	 * Reserve the index first: the key of a region is set before packets can find it.
-	 * Index 0 is not used, since key 0 is the local DMA key.
-	 */
-	err = pavo_id_reserve(&table->xa, 1, PAVO_MAX_MR + PAVO_MAX_MW, &index);
-	if (err)
-		return err == -EBUSY ? -ENOSPC : err;
-	region->key = index << 8 | (get_random_u32() & PAVO_KEY_TAG);
-	complete_region(region);
-	xa_lock_bh(&table->xa);
-	/* The index has an entry, so the xarray allocates nothing. */
-	err = xa_err(__xa_store(&table->xa, index, region, GFP_ATOMIC));
+	spin_lock_bh(&table->lock);
+	err = rhashtable_lookup_insert_key(&table->hash, &index, &region->node,
+					   by_index);
 	if (!err)
 		pavo_lookup_cache_add(&table->cache, index, region);
-	xa_unlock_bh(&table->xa);
+	spin_unlock_bh(&table->lock);
 	return err;
+}
+
+int pavo_key_insert(struct pavo_key_table *table, struct pavo_region *region)
+{
+	bool grown = false;
+	int err;
+
+	complete_region(region);
+	while (atomic_read(&table->hash.nelems) < MOST_KEYS) {
+		/* The key of a region is set before packets can find it. */
+		region->key = draw_key();
+		err = insert_region(table, region);
+		if (!err)
+			return 0;
+		if (err != -EEXIST) {
+			if (grown)
+				return -ENOMEM;
+			/* The work grows the table, and may sleep for memory. */
+			flush_work(&table->hash.run_work);
+			grown = true;
+		}
+		cond_resched();
+	}
+	return -ENOSPC;
 }
 
 void pavo_key_remove(struct pavo_key_table *table, struct pavo_region *region)
 {
-	u32 index = region->key >> 8;
+	rhashtable_remove_fast(&table->hash, &region->node, by_index);
+	pavo_lookup_cache_remove(&table->cache, region->key >> 8, region);
+}
 
-	pavo_lookup_cache_remove(&table->cache, index,
-				 __xa_erase(&table->xa, index));
+struct pavo_region *pavo_key_find(struct pavo_key_table *table, u32 key)
+{
+	const u32 index = key >> 8;
+
+	return rhashtable_lookup_fast(&table->hash, &index, by_index);
 }
 
 struct pavo_region *pavo_key_replace(struct pavo_key_table *table,
 				     struct pavo_region *region)
 {
-	u32 index = region->key >> 8;
+	struct pavo_region *old = pavo_key_find(table, region->key);
 
 	complete_region(region);
-	pavo_lookup_cache_add(&table->cache, index, region);
-	return __xa_store(&table->xa, index, region, GFP_ATOMIC);
+	rhashtable_replace_fast(&table->hash, &old->node, &region->node,
+				by_index);
+	pavo_lookup_cache_add(&table->cache, region->key >> 8, region);
+	return old;
 }
 
 static struct pavo_region *find_region(struct pavo_dev *dev, struct pavo_pd *pd,
@@ -105,13 +176,13 @@ static struct pavo_region *find_region(struct pavo_dev *dev, struct pavo_pd *pd,
 	region = pavo_lookup_cache_find(&dev->keys.cache, index);
 	if (likely(region && READ_ONCE(region->key) == key))
 		return region;
-	region = xa_load(&dev->keys.xa, index);
+	region = pavo_key_find(&dev->keys, key);
 	return region && READ_ONCE(region->key) == key ? region : NULL;
 }
 
 bool pavo_key_means(struct pavo_dev *dev, u32 key, u32 token)
 {
-	struct pavo_region *region = key ? xa_load(&dev->keys.xa, key >> 8) :
+	struct pavo_region *region = key ? pavo_key_find(&dev->keys, key) :
 					   &kernel_memory;
 
 	return region && region->token == token;

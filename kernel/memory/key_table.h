@@ -7,20 +7,22 @@
 
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/rhashtable-types.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
-#include <linux/xarray.h>
 #include "lookup_cache.h"
 
 /**
  * struct pavo_key_table - keys of one adapter.
- * @xa:     index (upper 24 bits of a key) -> struct pavo_region; read under
- *          RCU. Its lock (BH) is held for every change of a key's meaning,
- *          and protects the bindings of memory windows.
- * @cache:  lookup cache of @xa
+ * @hash:   struct pavo_region by index (upper 24 bits of a key); read under RCU
+ * @lock:   held for every change of a key's meaning, and protects the bindings of memory windows
+ * @cache:  lookup cache of @hash
+ *
+ * Indices are random, so each of them would have a node of its own in an xarray.
  */
 struct pavo_key_table {
-	struct xarray xa;
+	struct rhashtable hash;
+	spinlock_t lock; /* meanings of keys, bindings of memory windows */
 	struct pavo_lookup_cache cache;
 };
 

@@ -25,9 +25,9 @@
 #include <linux/bits.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/rhashtable-types.h>
 #include <linux/siphash.h>
 #include <linux/types.h>
-#include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/pavo-abi.h>
 #include "adapter.h"
@@ -85,6 +85,7 @@ struct pavo_key_state;
  * @mw:      the memory window, if the key is one; it has no L_Key
  * @claims:  functions of its owner, if it is claimed (claim.h), else NULL
  * @owner:   the owner, for @claims
+ * @node:    in the table of keys
  * @rcu:     for freeing
  *
  * Constant while the key is in the table: a change of meaning replaces the region by
@@ -111,6 +112,7 @@ struct pavo_region {
 	struct pavo_mw *mw;
 	const struct pavo_claim_ops *claims;
 	void *owner;
+	struct rhash_head node;
 	struct rcu_head rcu;
 };
 
@@ -181,7 +183,10 @@ static inline struct pavo_mw *to_pavo_mw(struct ib_mw *ib)
 	return container_of(ib, struct pavo_mw, ib);
 }
 
-void pavo_key_table_init(struct pavo_key_table *table);
+/** pavo_key_table_init - make an empty table. Sleeps. Return: 0; -ENOMEM. */
+int pavo_key_table_init(struct pavo_key_table *table);
+
+/** pavo_key_table_destroy - free the table, also one that pavo_key_table_init() failed to make. */
 void pavo_key_table_destroy(struct pavo_key_table *table);
 
 /**
@@ -193,6 +198,15 @@ void pavo_key_table_destroy(struct pavo_key_table *table);
  * Return: 0; -ENOSPC: as many keys as an adapter may have; -ENOMEM.
  */
 int pavo_key_insert(struct pavo_key_table *table, struct pavo_region *region);
+
+/**
+ * pavo_key_find - return the region at the index of @key, or NULL; the caller compares the keys.
+ * @table: the keys of the adapter
+ * @key:   the key
+ *
+ * Context: RCU read side, or table->lock held.
+ */
+struct pavo_region *pavo_key_find(struct pavo_key_table *table, u32 key);
 
 /**
  * pavo_keys_show - print a line for each key: PD, kind (dma, pinned, dma-buf, on-demand, fast;
@@ -210,7 +224,7 @@ void pavo_keys_show(struct seq_file *file, struct pavo_dev *dev);
  * @table:  the keys of the adapter
  * @region: the region
  *
- * Context: table->xa locked.
+ * Context: table->lock held.
  */
 void pavo_key_remove(struct pavo_key_table *table, struct pavo_region *region);
 
@@ -222,7 +236,7 @@ void pavo_key_remove(struct pavo_key_table *table, struct pavo_region *region);
  * Return: the old region. Packets may use it until a grace period is over; pavo_rkm_start() or
  * pavo_rkm_finish() ends the operations of peers.
  *
- * Context: table->xa locked.
+ * Context: table->lock held.
  */
 struct pavo_region *pavo_key_replace(struct pavo_key_table *table,
 				     struct pavo_region *region);

@@ -105,10 +105,10 @@ int pavo_dealloc_mw(struct ib_mw *ibmw)
 	struct pavo_region *old;
 
 	/* Remove the key at once, or a WQE could bind it anew while its use ends. */
-	xa_lock_bh(&keys->xa);
+	spin_lock_bh(&keys->lock);
 	old = unbind_mw(mw, mw->bound ? mw->bound->key : mw->none.key);
 	pavo_key_remove(keys, &mw->none);
-	xa_unlock_bh(&keys->xa);
+	spin_unlock_bh(&keys->lock);
 	retire_region(mw->dev, old);
 	/* For packets that found mw->none. */
 	synchronize_rcu_expedited();
@@ -125,12 +125,12 @@ void pavo_mw_forget_qp(struct pavo_key_state *key_state)
 
 	for (;;) {
 		old = NULL;
-		xa_lock_bh(&keys->xa);
+		spin_lock_bh(&keys->lock);
 		mw = list_first_entry_or_null(&key_state->windows,
 					      struct pavo_mw, of_qp);
 		if (mw)
 			old = unbind_mw(mw, mw->bound->key);
-		xa_unlock_bh(&keys->xa);
+		spin_unlock_bh(&keys->lock);
 		if (!old)
 			return;
 		retire_region(key_state->dev, old);
@@ -220,7 +220,7 @@ static enum pavo_status bind_mw(struct pavo_key_state *key_state,
 				struct pavo_region **old)
 {
 	struct pavo_key_table *keys = &key_state->dev->keys;
-	struct pavo_region *now = xa_load(&keys->xa, seg->mw_rkey >> 8);
+	struct pavo_region *now = pavo_key_find(keys, seg->mw_rkey);
 	struct pavo_region *mr = NULL;
 	enum pavo_status status;
 	struct pavo_mw *mw;
@@ -230,7 +230,7 @@ static enum pavo_status bind_mw(struct pavo_key_state *key_state,
 		return PAVO_ST_MW_BIND;
 	mw = now->mw;
 	if (seg->length) {
-		mr = xa_load(&keys->xa, seg->mr_lkey >> 8);
+		mr = pavo_key_find(keys, seg->mr_lkey);
 		status = check_bind_range(key_state, mr, seg);
 		if (status)
 			return status;
@@ -264,9 +264,9 @@ enum pavo_status pavo_mw_bind(struct pavo_key_state *key_state,
 		if (!view)
 			return PAVO_ST_BUSY;
 	}
-	xa_lock_bh(&key_state->dev->keys.xa);
+	spin_lock_bh(&key_state->dev->keys.lock);
 	status = bind_mw(key_state, seg, &view, &old);
-	xa_unlock_bh(&key_state->dev->keys.xa);
+	spin_unlock_bh(&key_state->dev->keys.lock);
 	kfree(view);
 	return status ?: retire_region_nosleep(key_state, old, request);
 }
@@ -290,7 +290,7 @@ enum pavo_status pavo_key_check_invalidate(struct pavo_key_state *key_state,
 					   u32 key)
 {
 	return check_invalidate(key_state, key,
-				xa_load(&key_state->dev->keys.xa, key >> 8));
+				pavo_key_find(&key_state->dev->keys, key));
 }
 
 /*
@@ -309,7 +309,7 @@ enum pavo_status pavo_key_invalidate_local(struct pavo_key_state *key_state,
 					   struct pavo_rkm_request *request)
 {
 	if (is_free_already(key_state, key,
-			    xa_load(&key_state->dev->keys.xa, key >> 8)))
+			    pavo_key_find(&key_state->dev->keys, key)))
 		return PAVO_ST_OK;
 	return pavo_key_invalidate(key_state, key, request);
 }
@@ -321,11 +321,11 @@ enum pavo_status pavo_key_invalidate(struct pavo_key_state *key_state, u32 key,
 	struct pavo_region *now, *old = NULL;
 	enum pavo_status status;
 
-	xa_lock_bh(&keys->xa);
-	now = xa_load(&keys->xa, key >> 8);
+	spin_lock_bh(&keys->lock);
+	now = pavo_key_find(keys, key);
 	status = check_invalidate(key_state, key, now);
 	if (!status)
 		old = now->mw ? unbind_mw(now->mw, key) : pavo_mr_fast_end(now);
-	xa_unlock_bh(&keys->xa);
+	spin_unlock_bh(&keys->lock);
 	return status ?: retire_region_nosleep(key_state, old, request);
 }

@@ -279,14 +279,14 @@ static int switch_rereg(struct pavo_mr *mr, struct pavo_region **region)
 	struct pavo_key_table *keys = &mr->dev->keys;
 	int err = 0;
 
-	xa_lock_bh(&keys->xa);
+	spin_lock_bh(&keys->lock);
 	if (mr->windows) {
 		err = -EBUSY;
 	} else {
 		pavo_key_replace(keys, *region);
 		swap(mr->region, *region);
 	}
-	xa_unlock_bh(&keys->xa);
+	spin_unlock_bh(&keys->lock);
 	if (!err)
 		synchronize_rcu_expedited();
 	return err;
@@ -393,12 +393,12 @@ static int remove_mr(struct pavo_mr *mr)
 	struct pavo_key_table *keys = &mr->dev->keys;
 	int err = 0;
 
-	xa_lock_bh(&keys->xa);
+	spin_lock_bh(&keys->lock);
 	if (mr->windows)
 		err = -EBUSY;
 	else
 		pavo_key_remove(keys, mr->region);
-	xa_unlock_bh(&keys->xa);
+	spin_unlock_bh(&keys->lock);
 	if (!err)
 		end_region_use(mr->dev, mr->region);
 	return err;

@@ -48,7 +48,7 @@ void engine_start(const struct engine_host *host)
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC);
 	xa_init_flags(&dev->srqs, XA_FLAGS_ALLOC);
 	pavo_objects_init(dev);
-	pavo_key_table_init(&dev->keys);
+	ENGINE_MUST(!pavo_key_table_init(&dev->keys));
 	pavo_rkm_init(&dev->rkm);
 	pavo_demux_prepare(dev);
 	spin_lock_init(&dev->drr_lock);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * shim_test.c - test of the engine itself: misuse of locks and RCU ends the program,
- * timers and works run in order, tables have reserved indices, and each allocation of a queue
- * pair may fail without a leak. Prints TAP.
+ * timers and works run in order, tables have reserved indices, hash tables replace objects, and
+ * each allocation of a queue pair may fail without a leak. Prints TAP.
  */
 #include <linux/hrtimer.h>
 #include <linux/list.h>
 #include <linux/rcupdate.h>
+#include <linux/rhashtable.h>
 #include <linux/skbuff.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
@@ -216,6 +217,55 @@ static bool table_reserves(void)
 	return true;
 }
 
+struct hashed {
+	struct rhash_head node;
+	u32 key;
+};
+
+static u32 hash_key(const void *key, u32 len, u32 seed)
+{
+	return *(const u32 *)key ^ seed;
+}
+
+static u32 hash_object(const void *object, u32 len, u32 seed)
+{
+	return hash_key(&((const struct hashed *)object)->key, len, seed);
+}
+
+static int compare_key(struct rhashtable_compare_arg *arg, const void *object)
+{
+	return ((const struct hashed *)object)->key != *(const u32 *)arg->key;
+}
+
+static bool hash_table_replaces(void)
+{
+	const struct rhashtable_params params = {
+		.key_len = sizeof(u32),
+		.head_offset = offsetof(struct hashed, node),
+		.hashfn = hash_key,
+		.obj_hashfn = hash_object,
+		.obj_cmpfn = compare_key,
+	};
+	struct hashed a = {.key = 1}, b = {.key = 2}, other = {.key = 1};
+	struct rhashtable table;
+
+	MUST(!rhashtable_init(&table, &params));
+	MUST(!rhashtable_lookup_insert_key(&table, &a.key, &a.node, params));
+	MUST(!rhashtable_lookup_insert_key(&table, &b.key, &b.node, params));
+	MUST(rhashtable_lookup_insert_key(&table, &other.key, &other.node,
+					  params) == -EEXIST);
+	MUST(rhashtable_lookup_fast(&table, &other.key, params) == &a);
+	rhashtable_replace_fast(&table, &a.node, &other.node, params);
+	MUST(rhashtable_lookup_fast(&table, &a.key, params) == &other);
+	MUST(atomic_read(&table.nelems) == 2);
+	rhashtable_remove_fast(&table, &other.node, params);
+	MUST(!rhashtable_lookup_fast(&table, &a.key, params));
+	MUST(rhashtable_lookup_fast(&table, &b.key, params) == &b);
+	rhashtable_remove_fast(&table, &b.node, params);
+	rhashtable_destroy(&table);
+	return true;
+}
+
 /* -------------------------------------------------- failing allocations */
 
 static char pages[16][65536] __aligned(4096);
@@ -356,6 +406,7 @@ int main(void)
 		 misuse_ends},
 		{"timers and works run in order, by the clock", runs_in_order},
 		{"a table has reserved indices", table_reserves},
+		{"a hash table replaces objects", hash_table_replaces},
 		{"each allocation of a queue pair may fail, and nothing is left",
 		 allocations_fail},
 	};

@@ -21,10 +21,6 @@ struct hlist_head {
 	struct hlist_node *first;
 };
 
-struct rhlist_head {
-	struct hlist_node node;
-};
-
 #define LIST_HEAD(name) struct list_head name = {&(name), &(name)}
 
 static inline void INIT_LIST_HEAD(struct list_head *head)
