@@ -20,6 +20,9 @@
 
 PAVO_IMPORT_DMA_BUF;
 
+/* Pages of a buffer after which other tasks may run. */
+#define PAGES_BEFORE_RESCHED 1024
+
 /**
  * struct pavo_dmabuf - memory of another driver, mapped for the CPU.
  * @buf:    the dma-buf, with a reference
@@ -125,6 +128,8 @@ static int list_pages(struct pavo_dmabuf *dmabuf, u64 offset, u64 length)
 		dmabuf->pages[i] = page_at(at);
 		if (!dmabuf->pages[i])
 			return -EOPNOTSUPP;
+		if (!(i % PAGES_BEFORE_RESCHED))
+			cond_resched();
 	}
 	return 0;
 }

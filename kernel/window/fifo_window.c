@@ -537,6 +537,9 @@ void pavo_windows_show(struct seq_file *file, struct pavo_dev *dev)
 		fill_lmt(window, &lmt);
 		spin_unlock_bh(&window->lock);
 		show_fifo_window(file, dev, &lmt);
+		rcu_read_unlock();
+		cond_resched();
+		rcu_read_lock();
 	}
 	rcu_read_unlock();
 }
