@@ -47,6 +47,7 @@ verbs()
 		--only region.secret --only region.physical --only ext.atomic \
 		--only budget.loopback_counted --only budget.full --only budget.resize \
 		--only budget.flush --only budget.timers --only budget.walks \
+		--only budget.many_reads --only budget.faults --only budget.links \
 		--only poll.no_calls --only poll.around --only poll.flags
 }
 
@@ -69,7 +70,7 @@ window()
 	bash "$tests/window/guest.sh" "$programs/window/pavo-window" --gtest_filter="$(
 		printf '%s:' Message.WindowsTakeTurns Message.MarkedSlotsAreUsedAgainAtOnce 'Snapshot.*' \
 			AdapterGone.IsToldByRdma 'Live.*' 'Workers.*' \
-			'Disabled.*' 'Closed.*' '*RegionEnd.*' 'Quantum/*' 'Polled.*')"
+			'Disabled.*' 'Closed.*' '*RegionEnd.*' 'Quantum/*' 'Polled.*' 'Witness.*')"
 }
 
 # The driver's attributes of its objects; VRFs, which a native kernel lacks.

@@ -165,14 +165,16 @@ PV_TEST_LOCAL("budget.overrun",
 	      "the CPU")
 {
 	constexpr uint32_t count = 256;
-	Cq cq = env.a.create_cq(1, false);
-	std::vector<Link> links;
 
-	REQUIRE_EQ(cq.error, 0);
 	env.expect_async();
-	for (uint32_t i = 0; i < count; i++)
-		links.push_back(connect(env, {.cap = deep(1), .cq_a = cq}));
 	must_share("overrun", [&] {
+		const Cq cq = env.a.create_cq(1, false);
+		std::vector<Link> links;
+
+		REQUIRE_EQ(cq.error, 0);
+		while (links.size() < count)
+			links.push_back(
+				connect(env, {.cap = deep(1), .cq_a = cq}));
 		for (Link &link : links)
 			if (state_of(link.a) == IBV_QPS_RTS)
 				env.a.post_send(link.a.qp.id,

@@ -451,7 +451,8 @@ PV_TEST_LOCAL("odp.vetted_moved",
 
 		pattern_fill(b.data, paged_size, seed, 0);
 		if (madvise(b.data + odd, page, MADV_SOFT_OFFLINE))
-			throw Skip("the kernel takes no page out of use");
+			throw Skip(str("the kernel takes no page out of use: ",
+				       strerror(errno)));
 		must_run(env, link, a, b, IBV_WR_RDMA_READ, 0, paged_size);
 		a.must_hold(seed, 0, paged_size, "moved");
 		must_have(env, link, a, b, 0, paged_size);

@@ -3,16 +3,10 @@
  * witness.h - whether a loop of the module keeps a CPU from other tasks: a witness looks how long
  * it is without a CPU, and the module counts how much a loop did in a row
  * (/sys/kernel/debug/pavo/budgets). Used by: budget_*.cpp.
- *
- * A busy host takes the CPU from the guest now and then, so the best of some rounds counts. A loop
- * without a budget fails in each: its work is so much that it takes ten times as long.
  */
 #pragma once
 
 #include <chrono>
-#include <cstring>
-
-#include <sys/utsname.h>
 
 #include "../common/files.h"
 #include "../common/slow_kernel.h"
@@ -27,9 +21,7 @@ constexpr uint64_t slice_packets = 512, slice_bytes = 4 << 20;
 
 constexpr uint64_t long_message = 4 << 20;
 
-constexpr auto longest_allowed = std::chrono::milliseconds(50);
-constexpr int witness_rounds = 5;
-
+using common::judges_time;
 using common::Witness;
 
 inline int64_t ms(std::chrono::nanoseconds time)
@@ -38,40 +30,15 @@ inline int64_t ms(std::chrono::nanoseconds time)
 	return duration_cast<milliseconds>(time).count();
 }
 
-/*
- * Can a time be judged? In an emulated guest the host's other tasks decide on it, and checkers make
- * a kernel several times slower.
- */
-inline bool judges_time()
-{
-	utsname kernel = {};
-
-	return !uname(&kernel) && strstr(kernel.release, "-native") &&
-	       !common::slow_kernel();
-}
-
-/*
- * The witness is never without a CPU for longer, in one round at least. Where the host gives the
- * guest a part of a CPU only, all takes longer: then a twentieth of the whole is allowed. A
- * guest whose time is not judged drives the loop once: its tests look at the module's counts.
- */
+/* The witness is never without a CPU for longer than is allowed. */
 template <class Drive> void must_share(const char *what, Drive &&drive)
 {
-	std::chrono::nanoseconds gap, all;
-	int left = witness_rounds;
+	const auto without = common::drive_beside_witness(drive);
 
-	do {
-		Witness witness;
-		const auto begin = std::chrono::steady_clock::now();
-
-		drive();
-		all = std::chrono::steady_clock::now() - begin;
-		gap = witness.end();
-	} while (judges_time() && gap >= longest_allowed && gap >= all / 20 &&
-		 --left);
-	note(str(what, ": ", ms(gap), " of ", ms(all), " ms"));
-	REQUIRE(left, what, ": a witness had no CPU for ", ms(gap), " of ",
-		ms(all), " ms");
+	note(str(what, ": ", ms(without.longest), " of ", ms(without.all),
+		 " ms"));
+	REQUIRE(without.allowed(), what, ": a witness had no CPU for ",
+		ms(without.longest), " of ", ms(without.all), " ms");
 }
 
 /* The counts of a kind of loop. */

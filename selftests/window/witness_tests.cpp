@@ -16,37 +16,20 @@ using namespace windows;
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-constexpr auto longest_allowed = std::chrono::milliseconds(50);
-constexpr int rounds = 5;
-
 int64_t in_ms(std::chrono::nanoseconds time)
 {
 	return std::chrono::duration_cast<std::chrono::milliseconds>(time)
 		.count();
 }
 
-/*
- * The witness has the CPU within that time, in one round at least: a busy host takes it away now
- * and then. Where all takes longer, a twentieth of the whole is allowed.
- */
+/* The witness is never without the CPU for longer than is allowed. */
 template <class Drive> void expect_sharing(Drive &&drive)
 {
-	std::chrono::nanoseconds gap, all;
-	int left = rounds;
+	const auto without = common::drive_beside_witness(drive);
 
-	do {
-		common::Witness witness;
-		const auto begin = Clock::now();
-
-		drive();
-		all = Clock::now() - begin;
-		gap = witness.end();
-	} while (gap >= longest_allowed && gap >= all / 20 && --left);
-	std::cout << "# longest " << in_ms(gap) << " of " << in_ms(all)
-		  << " ms\n";
-	EXPECT_TRUE(left) << "a witness was without the CPU";
+	std::cout << "# longest " << in_ms(without.longest) << " of "
+		  << in_ms(without.all) << " ms\n";
+	EXPECT_TRUE(without.allowed()) << "a witness was without the CPU";
 }
 
 /* A cancel looks at all held requests of the window. */
@@ -102,10 +85,11 @@ TEST(Witness, HasTheCpuWhileAWindowSends)
 TEST(Witness, HasTheCpuWhileAWindowMovesMemory)
 {
 	constexpr uint32_t length = 1 << 20, most_quantum = 1024;
-	const uint64_t times = common::slow_kernel() ? 1 : 8;
+	const uint64_t times = common::slow_kernel() ? 1 : 16;
 	Parameter quantum("window_quantum", most_quantum);
 	Ends ends(length);
-	uint32_t ours[64], theirs[64];
+	/* Fewer packets than the interface's backlog takes (guest.sh): none may be lost. */
+	uint32_t ours[32], theirs[32];
 	uint64_t tid = 0;
 
 	must(ends.a.take_rcxts(ours));
