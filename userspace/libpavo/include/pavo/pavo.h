@@ -6,7 +6,7 @@
  *
  * Objects: pavo_*_open() returns a new object, or NULL with errno set, to ENOMEM where there is no
  * memory, or as the comment says. The caller destroys it by pavo_*_close(), before the objects
- * that it was made with.
+ * that it was made with. The first parameter of each other call is its object.
  *
  * Other calls that return int return 0 on success or a negative errno, unless the comment says
  * otherwise. Times are in microseconds, lengths in bytes. An object may be used by one thread at
@@ -461,6 +461,7 @@ int pavo_rdma_count_arrivals(struct pavo_rdma *rdma, uint32_t counter,
 			     const uint32_t *rcxts, size_t n);
 /**
  * pavo_rdma_reset_counter - set a counter to 0, also one of which an operation has failed.
+ * @counter: of pavo_rdma_take_counter()
  *
  * Return: 0; -EBUSY: an operation that counts in it or waits for it is not over; else as
  * pavo_rdma_count_arrivals().
@@ -482,7 +483,10 @@ int pavo_rdma_reset_counter(struct pavo_rdma *rdma, uint32_t counter);
 int pavo_rdma_put(struct pavo_rdma *rdma, int peer,
 		  const struct pavo_move *move, pavo_done_call *done,
 		  void *context);
-/** pavo_rdma_get - begin to move bytes from a peer to here. Otherwise as pavo_rdma_put(). */
+/**
+ * pavo_rdma_get - begin to move bytes from a peer to here. Parameters and errors are those of
+ * pavo_rdma_put(), with @piece in place of @fill.
+ */
 int pavo_rdma_get(struct pavo_rdma *rdma, int peer,
 		  const struct pavo_move *move, pavo_done_call *done,
 		  void *context);
@@ -493,6 +497,7 @@ int pavo_rdma_get(struct pavo_rdma *rdma, int peer,
  * @source: peer that has the data, at @move.remote_pvo
  * @target: peer that gets it, at @move.local_pvo; it is notified if @move.notify says so
  * @done:   as of pavo_rdma_get(); -EFAULT: a PVO of either peer names no memory
+ * @context: of @done
  *
  * Return: as pavo_rdma_put(); also -EINVAL: a FIFO, @move.after, or @source is @target and has one
  * context.
@@ -607,6 +612,7 @@ int pavo_striped_add(struct pavo_striped *striped, struct pavo_window *window,
 		     uint32_t *rcxts, size_t n);
 /**
  * pavo_striped_connect - connect a path with the peer's of the same number.
+ * @path:          number of the path, from pavo_striped_add()
  * @node, @window: address of the peer's window
  * @rcxts:         the @n contexts that the peer got from pavo_striped_add()
  *
@@ -628,6 +634,7 @@ struct pavo_striped_move {
 /**
  * pavo_striped_put - begin to move bytes from here to the peer.
  * @move: what and where; read during the call only
+ * @context: of @done
  * @done: called once, if this returns 0: with 0 when all bytes can be seen; -ENETUNREACH: no path
  *        is left; -EFAULT: the peer's PVO names no memory; -ETIMEDOUT: a path failed and the peer
  *        does not confirm that it is closed. After the first and the last delayed packets may
@@ -639,7 +646,8 @@ int pavo_striped_put(struct pavo_striped *striped,
 		     const struct pavo_striped_move *move, pavo_done_call *done,
 		     void *context);
 /**
- * pavo_striped_get - begin to move bytes from the peer to here. Otherwise as pavo_striped_put().
+ * pavo_striped_get - begin to move bytes from the peer to here. Parameters and errors are those of
+ * pavo_striped_put().
  */
 int pavo_striped_get(struct pavo_striped *striped,
 		     const struct pavo_striped_move *move, pavo_done_call *done,
@@ -652,7 +660,7 @@ int pavo_striped_get(struct pavo_striped *striped,
 int pavo_striped_progress(struct pavo_striped *striped);
 /** pavo_striped_pending - return the number of own operations that are not over. */
 size_t pavo_striped_pending(const struct pavo_striped *striped);
-/** pavo_striped_due - as pavo_rdma_due(). */
+/** pavo_striped_due - as pavo_rdma_due(), for pavo_striped_progress(). */
 int64_t pavo_striped_due(const struct pavo_striped *striped);
 
 /**
@@ -671,7 +679,13 @@ struct pavo_striped_path {
 
 /** pavo_striped_paths - return the number of paths. */
 size_t pavo_striped_paths(const struct pavo_striped *striped);
-/** pavo_striped_path_of - query a path. Return: 0; -EINVAL: there is no such path. */
+/**
+ * pavo_striped_path_of - query a path.
+ * @number: of pavo_striped_add()
+ * @path:   set
+ *
+ * Return: 0; -EINVAL: there is no such path.
+ */
 int pavo_striped_path_of(const struct pavo_striped *striped, int number,
 			 struct pavo_striped_path *path);
 

@@ -139,11 +139,19 @@ int pavo_broadcast_remove(struct pavo_broadcast *broadcast, uint16_t node,
 int pavo_broadcast_put(struct pavo_broadcast *broadcast, uint64_t local_pvo,
 		       uint64_t offset, uint32_t bytes, uint32_t tag,
 		       pavo_done_call *done, void *context);
-/** pavo_broadcast_progress - as pavo_rdma_progress(), which it calls. */
+/**
+ * pavo_broadcast_progress - as pavo_rdma_progress(), which it calls. Call it again and again while
+ * operations are under way.
+ *
+ * Return: how much there was to do, 0: nothing; a negative errno as of pavo_rdma_progress().
+ */
 int pavo_broadcast_progress(struct pavo_broadcast *broadcast);
 /** pavo_broadcast_pending - return the number of operations that are not over. */
 size_t pavo_broadcast_pending(const struct pavo_broadcast *broadcast);
-/** pavo_broadcast_due - as pavo_rdma_due(). */
+/**
+ * pavo_broadcast_due - return the microseconds until pavo_broadcast_progress() has to be called
+ * though nothing arrives; 0: now; -1: never.
+ */
 int64_t pavo_broadcast_due(const struct pavo_broadcast *broadcast);
 /** pavo_broadcast_retries - return the number of retries, each to one machine. */
 uint64_t pavo_broadcast_retries(const struct pavo_broadcast *broadcast);

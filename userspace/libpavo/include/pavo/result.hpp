@@ -124,7 +124,9 @@ private:
 
 /**
  * The result of a call: a T, or an Error. T may be void. The members are those of std::expected
- * but for emplace() and swap(); value() throws another exception, and an error stays an Error.
+ * that a program calls with a result; there are no emplace(), swap(), in-place constructors and
+ * rebind, and no conversion from a Result of another type. value() throws another exception, and an
+ * error stays an Error.
  */
 template <class T> class [[nodiscard]] Result {
 	static constexpr bool empty = std::is_void_v<T>;

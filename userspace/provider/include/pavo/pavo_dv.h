@@ -116,11 +116,20 @@ struct pavodv_srq {
 /** Returns whether @context is a device of pavo's, opened through this copy of the provider. */
 bool pavodv_is_supported(struct ibv_context *context);
 
-/* Each returns 0, or EOPNOTSUPP if the object is not pavo's. */
+/**
+ * pavodv_query_context - query where the doorbell ring of a context is.
+ * @context: an open device
+ * @out:     set
+ *
+ * Returns 0; EOPNOTSUPP: the device is not one of pavo's.
+ */
 int pavodv_query_context(struct ibv_context *context,
 			 struct pavodv_context *out);
+/** pavodv_query_cq - query where the ring of a completion queue is. As pavodv_query_context(). */
 int pavodv_query_cq(struct ibv_cq *cq, struct pavodv_cq *out);
+/** pavodv_query_qp - query where the rings of a queue pair are. As pavodv_query_context(). */
 int pavodv_query_qp(struct ibv_qp *qp, struct pavodv_qp *out);
+/** pavodv_query_srq - query where the ring of an SRQ is. As pavodv_query_context(). */
 int pavodv_query_srq(struct ibv_srq *srq, struct pavodv_srq *out);
 
 /**
