@@ -404,6 +404,54 @@ TEST(RdmaThird, ACountedOneThatCannotBeginFailsItsCounter)
 	EXPECT_EQ(ended, std::vector(3, cancelled));
 }
 
+/*
+ * A controller ends in the middle of its work and cancels nothing. Another one has contexts of its
+ * own, but those of its peers are the same.
+ */
+TEST(RdmaThird, AnotherControllerUsesTheContextsOfOneThatIsGone)
+{
+	Trio trio(6);
+	Port port(trio.world, trio.world.a);
+	const uint64_t above = 1000;
+	RdmaEngine next(port, {.attempts = 6, .piece = 1000}, nullptr, above);
+	std::vector<size_t> peers;
+	int ended = 0;
+
+	for (uint32_t n = 0; n < 100; n++)
+		ASSERT_TRUE(trio.move(1 + n % 2, 2 - n % 2, 900).has_value());
+	ASSERT_FALSE(trio.begin(2, 1, 9000, nullptr));
+	for (uint32_t n = 0; n < 3; n++) {
+		RdmaPeer peer{trio.ends[n]->address(), {}};
+		std::vector<uint32_t> locals;
+
+		for (uint32_t i = 0; i < contexts; i++) {
+			locals.push_back(400 + 10 * n + i);
+			peer.rcxts.push_back(200 + 10 * n + i);
+			trio.world.a.take(locals.back());
+		}
+		peers.push_back(next.add(peer, locals));
+	}
+	trio.world.a.frames.clear();
+	fill(trio.world.c.memory, 500, 9000, 7);
+	ASSERT_FALSE(next.begin_third(
+		peers[2], peers[1],
+		{.local = {20'000}, .remote = {500}, .length = 9000},
+		[&](const Result<void> &how) {
+			EXPECT_TRUE(how.has_value()) << how.error().message();
+			ended++;
+		},
+		trio.world.now));
+	for (int steps = 2'000'000; next.pending() && steps; steps--) {
+		trio.world.step();
+		next.look(trio.world.now);
+		for (auto &done : std::exchange(trio.world.a.frames, {}))
+			next.done(done, trio.world.now);
+	}
+	EXPECT_EQ(ended, 1);
+	EXPECT_FALSE(memcmp(&trio.world.b.memory[20'000],
+			    &trio.world.c.memory[500], 9000));
+}
+
 TEST(RdmaThird, GivesUp)
 {
 	Trio trio(1, 1000, 6);

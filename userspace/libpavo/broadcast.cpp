@@ -9,6 +9,7 @@
 
 #include "broadcast_engine.hpp"
 #include "error.hpp"
+#include "first_tid.hpp"
 
 namespace pavo {
 
@@ -18,19 +19,6 @@ bool is_valid(const BroadcastGroup &group)
 {
 	return group.number & window_group && group.contexts >= 2 &&
 	       group.contexts <= group_rcxts;
-}
-
-/*
- * The tids of a source are above those of all that sent to the group before, also on other machines
- * if their clocks agree. No source needs more than a million a second.
- */
-uint64_t first_tid()
-{
-	const auto now = std::chrono::system_clock::now().time_since_epoch();
-
-	return uint64_t(
-		std::chrono::duration_cast<std::chrono::microseconds>(now)
-			.count());
 }
 
 /* Whole packets, one at least. */

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "error.hpp"
+#include "first_tid.hpp"
 #include "mapped_memory.hpp"
 #include "rdma_engine.hpp"
 #include "rdma_control.hpp"
@@ -72,7 +73,8 @@ Rdma::Rdma(Window &window, Rcxts &&rcxts, const RdmaOptions &options)
 	  once_(std::make_unique<RdmaOnce>()),
 	  port_(std::make_unique<WindowPort>(window)),
 	  fifo_(std::make_unique<RdmaFifo>(*port_, options, first_number())),
-	  engine_(std::make_unique<RdmaEngine>(*port_, options, fifo_.get())),
+	  engine_(std::make_unique<RdmaEngine>(*port_, options, fifo_.get(),
+					       first_tid())),
 	  recoveries_(window.recoveries()), off_(is_rdma_off())
 {
 }

@@ -56,8 +56,9 @@ std::error_code RdmaEngine::verdict(FrameState state)
 }
 
 RdmaEngine::RdmaEngine(RdmaPort &port, const RdmaOptions &options,
-		       RdmaFifo *fifo)
-	: port_(port), options_(options), feeder_(port), fifo_(fifo)
+		       RdmaFifo *fifo, uint64_t tid)
+	: port_(port), options_(options), feeder_(port), fifo_(fifo),
+	  first_tid_(tid)
 {
 	options_.attempts = std::clamp(options_.attempts, 1u, 65535u);
 	options_.piece = std::max(options_.piece, 1u);
@@ -82,6 +83,7 @@ size_t RdmaEngine::add(const RdmaPeer &peer, std::span<const uint32_t> locals)
 		channel.peer = peers_.size() - 1;
 		channel.local = locals[i];
 		channel.remote = peer.rcxts[i];
+		channel.tid = first_tid_;
 	}
 	return peers_.size() - 1;
 }

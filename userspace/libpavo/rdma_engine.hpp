@@ -85,9 +85,12 @@ public:
 	using Clock = Rdma::Clock;
 	using Done = Rdma::Done;
 
-	/** @fifo: moves pieces without contexts; null: there is no such way. */
+	/**
+	 * @fifo: moves pieces without contexts; null: there is no such way.
+	 * @tid: all tids are above it: those of a process that used the peers' contexts before
+	 */
 	RdmaEngine(RdmaPort &port, const RdmaOptions &options,
-		   RdmaFifo *fifo = nullptr);
+		   RdmaFifo *fifo = nullptr, uint64_t tid = 0);
 
 	/**
 	 * Add a peer. @locals: contexts of this end, as many as the peer has, or none: its operations
@@ -322,6 +325,7 @@ private:
 	RdmaOptions options_;
 	RdmaFeeder feeder_;
 	RdmaFifo *fifo_;
+	uint64_t first_tid_;
 	bool use_rdma_ = true;
 	std::vector<Peer> peers_;
 	std::vector<Channel> channels_;

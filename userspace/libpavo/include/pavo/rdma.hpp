@@ -61,7 +61,10 @@ struct RdmaOptions {
 /** A peer's address and contexts, which it has sent by a message or by other means. */
 struct RdmaPeer {
 	WindowAddress address;
-	/** Contexts that the peer took for this process alone, by Rdma::take_rcxts(). */
+	/**
+	 * Contexts that the peer took for this process alone, by Rdma::take_rcxts(), or for one that
+	 * is gone and in whose place this one is.
+	 */
 	std::vector<uint32_t> rcxts;
 };
 
