@@ -19,6 +19,10 @@ all_of_them()
 	between "$programs/pavo-nodes" "RDMA to a group$1" "$2" "broadcast rdma0"
 	[ -n "$1" ] || between "$programs/pavo-nodes" "what one node of a group missed" "$2" \
 		"broadcast-missed rdma0"
+	between "$programs/pavo-nodes" "RDMA to a group over two adapters$1" "$2" \
+		"broadcast-striped rdma0,rdma1" mv0
+	ip link set mv0 up
+	usable rdma1
 	# Some chunks, the last one not whole: each slot is used several times.
 	seq 1 200000 >"$PAVO_OUT/many"
 	pair_step "pavo-copy of a file to three machines$1" "$2" "listening 7475" \
@@ -26,8 +30,5 @@ all_of_them()
 		"$here/copy-of-many $copy receive $PAVO_OUT/many rdma0 192.168.77.$2"
 }
 
-load_driver pavo || exit 1
-need_part windows
-rdma link add rdma0 type pavo netdev eth0 || exit 1
-usable rdma0
+two_adapters || exit 1
 on_both_wires 1 1

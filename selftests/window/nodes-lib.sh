@@ -56,7 +56,11 @@ between_nodes()
 	between "$1" "tables, and the pool of contexts$2" "$3" "tables rdma0"
 	# The order of packets that a bad wire changes is not the sender's.
 	[ -n "$2" ] || between "$1" "windows send in rounds" "$3" "rounds rdma0"
+	between "$1" "flags wait for writes, and recoveries$2" "$3" "flags rdma0"
 	between "$1" "third-party RDMA, and recoveries in its middle$2" "$3" "third rdma0"
+	# Two clients at least: the one that serves is no end of an operation.
+	((NODES < 3)) ||
+		between "$1" "controllers of third-party RDMA are killed$2" "$3" "third-killed rdma0"
 	between "$1" "coroutines, and the header for C$2" "$3" "library rdma0"
 	between "$1" "messages by two addresses$2" "$3" "messages-by-two rdma0"
 	between "$1" "RDMA by two addresses$2" "$3" "rdma-by-two rdma0"

@@ -74,6 +74,20 @@ nodes::Meeting visit(const Arguments &arguments)
 	return {arguments.host, port};
 }
 
+void Idle::must_be() const
+{
+	for (const auto &[name, value] : now())
+		must(before_.at(name) == value,
+		     name + " of " + adapter_ + " has moved");
+}
+
+std::map<std::string, uint64_t> Idle::now() const
+{
+	/* What the kernel keeps is new after that. */
+	common::fresh_counter(adapter_, "rx_rdma_packets");
+	return common::counters(adapter_);
+}
+
 std::vector<uint32_t> contexts(pavo::Window &window, size_t n)
 {
 	std::vector<uint32_t> rcxts(n);
@@ -110,7 +124,9 @@ constexpr Test tests[] = {
 	{"replay", nodes::recover_from_the_past, nodes::replay_the_past},
 	{"tables", nodes::serve_tables, nodes::ask_tables},
 	{"rounds", nodes::watch_rounds, nodes::send_in_rounds},
+	{"flags", nodes::watch_flags, nodes::put_flags},
 	{"third", nodes::control_third_party, nodes::serve_third_party},
+	{"third-killed", nodes::kill_controllers, nodes::outlive_controllers},
 	{"library", nodes::serve_library, nodes::use_library},
 	{"striped", nodes::serve_striped, nodes::ask_striped},
 	{"striped-without", nodes::serve_striped, nodes::ask_striped_without},
@@ -119,6 +135,8 @@ constexpr Test tests[] = {
 	{"broadcast", nodes::serve_broadcast, nodes::join_broadcast},
 	{"broadcast-missed", nodes::serve_broadcast_missed,
 	 nodes::join_broadcast_late},
+	{"broadcast-striped", nodes::serve_striped_broadcast,
+	 nodes::join_striped_broadcast},
 };
 
 int usage()

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -135,9 +136,32 @@ nodes::Meeting visit(const Arguments &arguments);
  * take both, alternately.
  */
 void introduce_second(nodes::Node &node, nodes::Meeting &meeting);
+/* Packets to that address, which is of node @to or of a group, leave from the second one, too. */
+void send_from_second(nodes::Node &node, uint16_t to, const pavo::Gid &gid);
+
+/* A window that may send to groups, in place of the node's. */
+void allow_broadcast(nodes::Node &node);
 
 using common::counter;
 using common::recover;
+
+/* All counters of an adapter, which is to have nothing to do meanwhile. */
+class Idle {
+public:
+	explicit Idle(const std::string &adapter)
+		: adapter_(adapter), before_(now())
+	{
+	}
+
+	/* Throws: what has moved. */
+	void must_be() const;
+
+private:
+	std::map<std::string, uint64_t> now() const;
+
+	std::string adapter_;
+	std::map<std::string, uint64_t> before_;
+};
 
 /* Contexts that are not of a pavo::Rdma. */
 std::vector<uint32_t> contexts(pavo::Window &window, size_t n);
@@ -186,8 +210,13 @@ Role watch_rounds, send_in_rounds;
 /* By coroutines, and by the header for C. */
 Role serve_library, use_library;
 
+/* Flags that wait for writes: who sees one sees all that it waits for. */
+Role watch_flags, put_flags;
+
 /* Third-party RDMA: the one that serves has all nodes send to all. */
 Role control_third_party, serve_third_party;
+/* ... and controllers are killed, between all others. */
+Role kill_controllers, outlive_controllers;
 
 /* Messages and RDMA between nodes that have two addresses each; all are used. */
 Role serve_messages_by_two, send_messages_by_two, serve_rdma_by_two,
@@ -204,6 +233,8 @@ Role serve_striped_recoveries, ask_striped_recoveries;
 /* RDMA to a group that all but the last client are in; what one of them misses it gets alone. */
 Role serve_broadcast, join_broadcast, serve_broadcast_missed,
 	join_broadcast_late;
+/* ... over two adapters, of which a member loses the second in the end. */
+Role serve_striped_broadcast, join_striped_broadcast;
 
 } // namespace nodes
 
