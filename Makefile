@@ -108,7 +108,7 @@ BTF := $(if $(shell command -v pahole),,CONFIG_DEBUG_INFO_BTF_MODULES=)
 # The kernel's build writes beside the sources, so it gets a tree of links of
 # its own per kernel: the sources stay clean, and kernels do not mix.
 modules: links
-	@+$(STEP) --of $$(find kernel -name '*.c' | wc -l) 'module for $(KREL)' \
+	@+$(STEP) --of $$(find kernel -name '*.c' ! -path '*/probes/*' | wc -l) 'module for $(KREL)' \
 		'$(BUILD)/logs/module-$(KREL).log' $(MAKE) -C '$(KVIEW)' M='$(KOUT)' \
 		W=$(W) V=$(V) $(if $(filter 0,$(V)),quiet=quiet_) $(C)$(BTF) $(OPTIONS) -j$(JOBS) modules
 
@@ -123,7 +123,7 @@ ifneq ($(wildcard $(CCACHE_LINKS)/gcc),)
 	@mkdir -p '$(KVIEW)'
 	@find '$(abspath $(KDIR))/' -mindepth 1 -maxdepth 1 -exec ln -sfnt '$(KVIEW)' {} +
 endif
-	@find Kbuild kernel uapi -name '*.[chS]' -o -name Kbuild | \
+	@find Kbuild kernel uapi -name '*.[chS]' -o -name '*.sh' -o -name Kbuild | \
 	while read -r file; do \
 		[ -e '$(KOUT)/'"$$file" ] && continue; \
 		mkdir -p "$$(dirname '$(KOUT)/'"$$file")"; \

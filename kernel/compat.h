@@ -2,8 +2,10 @@
 /*
  * compat.h - the differences between the kernels that pavo supports, and the prefix of messages.
  *
- * No other file of the module checks the kernel's version. A name in here says what it does, not
- * which kernel it is for.
+ * Compile probes (kernel/probes) define the names PAVO_HAS_, because kernels of distributions have
+ * parts of newer ones. The kernel's version decides only about behaviour that no header shows. No
+ * other file of the module goes by either. A name in here says what it does, not which kernel it
+ * is for.
  */
 #ifndef PAVO_COMPAT_H
 #define PAVO_COMPAT_H
@@ -11,6 +13,7 @@
 #include <linux/hrtimer.h>
 #include <linux/mm.h>
 #include <linux/version.h>
+#include <probed.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 
@@ -30,7 +33,7 @@
 #endif
 
 /* create_cq gets all attributes (uverbs_attr_bundle) instead of the driver's part. */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
+#if PAVO_HAS_CREATE_CQ_ATTRS
 #define pavo_cq_args struct uverbs_attr_bundle
 
 static inline struct ib_udata *pavo_cq_udata(pavo_cq_args *args)
@@ -47,7 +50,7 @@ static inline struct ib_udata *pavo_cq_udata(pavo_cq_args *args)
 #endif
 
 /* The name that an administrator gave can be protected from udev's renaming. */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+#if PAVO_HAS_NAME_BY_USER
 static inline void pavo_name_is_users(struct ib_device *ib)
 {
 	ib_mark_name_assigned_by_user(ib);
@@ -62,21 +65,21 @@ static inline void pavo_name_is_users(struct ib_device *ib)
  * Registration of user memory gets a DMA handle, always NULL: pavo has no op to
  * make one.
  */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
+#if PAVO_HAS_REG_MR_DMAH
 #define PAVO_REG_MR_ARGS struct ib_dmah *dmah, struct ib_udata *udata
 #else
 #define PAVO_REG_MR_ARGS struct ib_udata *udata
 #endif
 
 /* The child_ns_type op of a kobject takes a const pointer. */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+#if PAVO_HAS_CONST_KOBJECT
 #define pavo_kobject_arg const struct kobject
 #else
 #define pavo_kobject_arg struct kobject
 #endif
 
 /* Functions that show files of a class take const pointers. */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)
+#if PAVO_HAS_CONST_CLASS
 #define pavo_class_arg const struct class
 #define pavo_class_attribute_arg const struct class_attribute
 #else
@@ -85,10 +88,10 @@ static inline void pavo_name_is_users(struct ib_device *ib)
 #endif
 
 /* Registration of dma-bufs gets all attributes, and later a DMA handle, too. */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
+#if PAVO_HAS_REG_DMABUF_DMAH
 #define PAVO_REG_DMABUF_ARGS \
 	struct ib_dmah *dmah, struct uverbs_attr_bundle *attrs
-#elif LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+#elif PAVO_HAS_REG_DMABUF_ATTRS
 #define PAVO_REG_DMABUF_ARGS struct uverbs_attr_bundle *attrs
 #else
 #define PAVO_REG_DMABUF_ARGS struct ib_udata *udata
@@ -96,7 +99,8 @@ static inline void pavo_name_is_users(struct ib_device *ib)
 
 /*
  * Flags for long-term pinning for reading. The kernel has to break copy-on-write first. Newer
- * kernels do that; older ones do so only for a pin that claims to write.
+ * kernels do that; older ones do so only for a pin that claims to write. No declaration
+ * differs.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
 #define PAVO_FOLL_READ 0
@@ -106,7 +110,7 @@ static inline void pavo_name_is_users(struct ib_device *ib)
 
 /*
  * True if the kernel allows long-term pinning, for writing, of pages that a filesystem writes back.
- * Newer kernels refuse that themselves.
+ * Newer kernels refuse that themselves. No declaration differs.
  */
 #define PAVO_PINS_WRITTEN_BACK (LINUX_VERSION_CODE < KERNEL_VERSION(6, 4, 0))
 
@@ -114,7 +118,7 @@ static inline void pavo_name_is_users(struct ib_device *ib)
  * Flag to get pages that may be memory of a PCI device. Processes of older kernels have no such
  * pages.
  */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+#if PAVO_HAS_FOLL_PCI
 #define PAVO_FOLL_DEVICE FOLL_PCI_P2PDMA
 #else
 #define PAVO_FOLL_DEVICE 0
@@ -122,7 +126,7 @@ static inline void pavo_name_is_users(struct ib_device *ib)
 
 /*
  * Flags to get only pages that are present. Older kernels fault in huge pages in spite of
- * FOLL_NOFAULT, unless FOLL_DUMP makes holes an error.
+ * FOLL_NOFAULT, unless FOLL_DUMP makes holes an error. No declaration differs.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
 #define PAVO_FOLL_THERE FOLL_NOFAULT
@@ -131,7 +135,7 @@ static inline void pavo_name_is_users(struct ib_device *ib)
 #endif
 
 /* Getting pages of another process's memory. Older kernels can return their mappings, too. */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
+#if PAVO_HAS_GUP_WITHOUT_VMAS
 #define pavo_get_user_pages_remote get_user_pages_remote
 #else
 #define pavo_get_user_pages_remote(mm, start, n, flags, pages, locked) \
@@ -139,7 +143,7 @@ static inline void pavo_name_is_users(struct ib_device *ib)
 #endif
 
 /* Mapping a dma-buf for the CPU by a caller that does not hold the buffer's lock. */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+#if PAVO_HAS_VMAP_UNLOCKED
 #define pavo_dma_buf_vmap dma_buf_vmap_unlocked
 #define pavo_dma_buf_vunmap dma_buf_vunmap_unlocked
 #else
@@ -148,7 +152,7 @@ static inline void pavo_name_is_users(struct ib_device *ib)
 #endif
 
 /* Functions change the flags of a mapping, and take its locks. */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+#if PAVO_HAS_VM_FLAGS_SET
 #define pavo_vm_flags_clear vm_flags_clear
 #define pavo_vm_flags_set vm_flags_set
 #else
@@ -165,15 +169,15 @@ static inline void pavo_vm_flags_set(struct vm_area_struct *vma,
 }
 #endif
 
-/* Names of symbol namespaces are strings. */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
-#define PAVO_IMPORT_DMA_BUF MODULE_IMPORT_NS("DMA_BUF")
-#else
+/* Names of symbol namespaces are words, later strings. */
+#if PAVO_HAS_IMPORT_NS_WORD
 #define PAVO_IMPORT_DMA_BUF MODULE_IMPORT_NS(DMA_BUF)
+#else
+#define PAVO_IMPORT_DMA_BUF MODULE_IMPORT_NS("DMA_BUF")
 #endif
 
 /* A trace event knows the source of a string from its declaration. */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
+#if PAVO_HAS_ASSIGN_STR_ONE
 #define pavo_assign_str(dst, src) __assign_str(dst)
 #else
 #define pavo_assign_str(dst, src) __assign_str(dst, src)
@@ -183,7 +187,7 @@ static inline void pavo_vm_flags_set(struct vm_area_struct *vma,
  * Atomic write. Older kernels have no names for it, and their consumers do not request it. The
  * values are those of the verbs in user space.
  */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+#if PAVO_HAS_ATOMIC_WRITE
 #define PAVO_CAP_ATOMIC_WRITE IB_DEVICE_ATOMIC_WRITE
 #define PAVO_WR_ATOMIC_WRITE IB_WR_ATOMIC_WRITE
 #define PAVO_WC_ATOMIC_WRITE IB_WC_ATOMIC_WRITE
@@ -197,14 +201,14 @@ static inline void pavo_vm_flags_set(struct vm_area_struct *vma,
  * Access flags for RDMA FLUSH, which a newer libibverbs may pass for a queue pair. Older kernels
  * have no names for them. The values are those of the verbs in user space.
  */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+#if PAVO_HAS_FLUSH
 #define PAVO_ACCESS_FLUSH (IB_ACCESS_FLUSH_GLOBAL | IB_ACCESS_FLUSH_PERSISTENT)
 #else
 #define PAVO_ACCESS_FLUSH (BIT(8) | BIT(9))
 #endif
 
 /* Signalling an eventfd always adds one. */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 8, 0)
+#if PAVO_HAS_EVENTFD_ADDS_ONE
 #define pavo_eventfd_signal(ctx) eventfd_signal(ctx)
 #else
 #define pavo_eventfd_signal(ctx) eventfd_signal((ctx), 1)
@@ -217,16 +221,19 @@ static inline void pavo_vm_flags_set(struct vm_area_struct *vma,
 #if defined(CONFIG_X86_64) && !IS_ENABLED(CONFIG_CRC32_ARCH)
 #define PAVO_CRC32_BY_VECTORS 1
 /* The accelerated CRC-32 is in the crypto API only. */
-#elif LINUX_VERSION_CODE < KERNEL_VERSION(6, 14, 0)
+#elif !PAVO_HAS_CRC32_OF_CPU
 #define PAVO_CRC32_BY_CRYPTO 1
 #endif
 
-/*
- * Binding a QP to counters gets the port, and rdma core has to know the size of the
- * counter object.
- */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
+/* Binding a QP to counters gets the port. */
+#if PAVO_HAS_COUNTER_PORT
 #define PAVO_COUNTER_QP struct ib_qp *ibqp, u32 port
+#else
+#define PAVO_COUNTER_QP struct ib_qp *ibqp
+#endif
+
+/* rdma core has to know the size of the counter object. */
+#if PAVO_HAS_COUNTER_SIZE
 struct pavo_counter_object {
 	struct rdma_counter counter;
 };
@@ -234,19 +241,18 @@ struct pavo_counter_object {
 #define PAVO_COUNTER_OBJ_SIZE \
 	INIT_RDMA_OBJ_SIZE(rdma_counter, pavo_counter_object, counter),
 #else
-#define PAVO_COUNTER_QP struct ib_qp *ibqp
 #define PAVO_COUNTER_OBJ_SIZE
 #endif
 
 /* Splicing from a file that has read_iter. */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
+#if PAVO_HAS_COPY_SPLICE
 #define pavo_splice_read copy_splice_read
 #else
 #define pavo_splice_read generic_file_splice_read
 #endif
 
 /* One call sets up an hrtimer and its function. */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+#if PAVO_HAS_HRTIMER_SETUP
 #define pavo_hrtimer_setup hrtimer_setup
 #else
 #define pavo_hrtimer_setup(timer, fn, clock, mode)      \
@@ -257,7 +263,7 @@ struct pavo_counter_object {
 #endif
 
 /* Only processes can resize a CQ, and the size is unsigned. */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 2, 0)
+#if PAVO_HAS_RESIZE_USER_CQ
 #define pavo_resize_cq_op resize_user_cq
 #define pavo_cq_size unsigned int
 #else
@@ -266,21 +272,21 @@ struct pavo_counter_object {
 #endif
 
 /* A work queue whose items stay on their CPU needs a flag. */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 18, 0)
+#if PAVO_HAS_WQ_PERCPU
 #define PAVO_WQ_PERCPU WQ_PERCPU
 #else
 #define PAVO_WQ_PERCPU 0
 #endif
 
-/* The page descriptors of a fragment are side by side. */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 18, 0)
-#define pavo_nth_page(page, n) ((page) + (n))
-#else
+/* The page descriptors of a fragment may be apart. In newer kernels they are side by side. */
+#if PAVO_HAS_NTH_PAGE
 #define pavo_nth_page nth_page
+#else
+#define pavo_nth_page(page, n) ((page) + (n))
 #endif
 
 /* Functions of tunnels take struct sock in place of struct socket. */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 2, 0)
+#if PAVO_HAS_TUNNEL_SOCK
 #define pavo_tunnel_sock(sock) ((sock)->sk)
 #else
 #define pavo_tunnel_sock(sock) (sock)
@@ -290,7 +296,7 @@ struct pavo_counter_object {
  * Functions of IPv6 for net/. In older kernels IPv6 may be a module, which is called by the
  * function table ipv6_stub; in newer ones it is built in or absent.
  */
-#if LINUX_VERSION_CODE < KERNEL_VERSION(7, 2, 0)
+#if PAVO_HAS_IPV6_STUB
 #include <net/ipv6_stubs.h>
 static inline struct dst_entry *pavo_ip6_route(struct net *net,
 					       struct flowi6 *fl)
@@ -331,14 +337,23 @@ static inline struct net_device *pavo_ip6_dev_find(struct net *net,
 }
 #endif
 
-/*
- * An administrator cannot move the interface to another network namespace. A stable kernel renamed
- * the bit, so Kbuild looks for its name; before 6.12 it is a feature.
- */
-#ifdef PAVO_NETNS_BIT
-#define pavo_keep_in_namespace(dev) ((dev)->PAVO_NETNS_BIT = true)
+/* An administrator cannot move the interface to another network namespace. */
+#if PAVO_HAS_NETNS_IMMUTABLE
+#define pavo_keep_in_namespace(dev) ((dev)->netns_immutable = true)
+#elif PAVO_HAS_NETNS_LOCAL
+#define pavo_keep_in_namespace(dev) ((dev)->netns_local = true)
 #else
 #define pavo_keep_in_namespace(dev) ((dev)->features |= NETIF_F_NETNS_LOCAL)
+#endif
+
+/* The common handle of remote KCOV coverage is a structure, empty without KCOV. */
+#if PAVO_HAS_KCOV_HANDLE && defined(CONFIG_KCOV)
+#define pavo_kcov_handle(number) \
+	((struct kcov_common_handle_id){ .val = (number) })
+#elif PAVO_HAS_KCOV_HANDLE
+#define pavo_kcov_handle(number) ((struct kcov_common_handle_id){})
+#else
+#define pavo_kcov_handle(number) (number)
 #endif
 
 #endif /* PAVO_COMPAT_H */

@@ -12,6 +12,7 @@
 #include <linux/kcov.h>
 #include <linux/preempt.h>
 #include <linux/sched.h>
+#include "compat.h"
 
 /* The common handle of the fuzzer. */
 #define PAVO_KCOV_ID 0x7061
@@ -24,7 +25,7 @@ static inline bool pavo_kcov_begin(void)
 			    (in_task() && current->flags & PF_KTHREAD));
 
 	if (begun)
-		kcov_remote_start_common(PAVO_KCOV_ID);
+		kcov_remote_start_common(pavo_kcov_handle(PAVO_KCOV_ID));
 	return begun;
 }
 

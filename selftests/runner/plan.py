@@ -60,7 +60,8 @@ LINT = Row(
     inputs=("docs/", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", ".clang-format",
             ".gitignore", "selftests/README.md", "selftests/lint/", "selftests/run-full", "selftests/run-parts",
             "selftests/soak"),
-    batches={"module": ("compiler", "sparse", "calls", "parts"), "shell": ("shell",),
+    batches={"module": ("compiler", "sparse", "calls", "parts"), "backport": ("backport",),
+             "shell": ("shell",),
              "format": ("format_kernel", "format_user"), "checkpatch": ("checkpatch",)})
 
 # Each program is an item: "unit-" and its name with hyphens. Meson knows the sources that it

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * probed.h - the answers of kernel/probes for the headers of this folder: mostly the interfaces of
+ * the newest kernel.
+ */
+#ifndef PAVO_SHIM_PROBED_H
+#define PAVO_SHIM_PROBED_H
+
+#define PAVO_HAS_ASSIGN_STR_ONE 1
+#define PAVO_HAS_ATOMIC_WRITE 1
+#define PAVO_HAS_CONST_KOBJECT 1
+#define PAVO_HAS_CONST_CLASS 1
+#define PAVO_HAS_COUNTER_PORT 1
+#define PAVO_HAS_COUNTER_SIZE 1
+#define PAVO_HAS_CRC32_OF_CPU 1
+#define PAVO_HAS_CREATE_CQ_ATTRS 1
+#define PAVO_HAS_VMAP_UNLOCKED 1
+#define PAVO_HAS_EVENTFD_ADDS_ONE 1
+#define PAVO_HAS_FLUSH 1
+#define PAVO_HAS_FOLL_PCI 1
+#define PAVO_HAS_GUP_WITHOUT_VMAS 1
+#define PAVO_HAS_HRTIMER_SETUP 1
+#define PAVO_HAS_IMPORT_NS_WORD 0
+#define PAVO_HAS_IPV6_STUB 0
+#define PAVO_HAS_KCOV_HANDLE 0
+#define PAVO_HAS_NAME_BY_USER 1
+#define PAVO_HAS_NETNS_IMMUTABLE 1
+#define PAVO_HAS_NETNS_LOCAL 0
+#define PAVO_HAS_NTH_PAGE 0
+#define PAVO_HAS_REG_DMABUF_DMAH 1
+#define PAVO_HAS_REG_DMABUF_ATTRS 0
+#define PAVO_HAS_REG_MR_DMAH 1
+#define PAVO_HAS_RESIZE_USER_CQ 1
+#define PAVO_HAS_COPY_SPLICE 1
+#define PAVO_HAS_TUNNEL_SOCK 1
+#define PAVO_HAS_VM_FLAGS_SET 1
+#define PAVO_HAS_WQ_PERCPU 1
+
+#endif /* PAVO_SHIM_PROBED_H */
