@@ -75,7 +75,7 @@ installed_is_found()
 installed_is_stripped()
 {
 	local file
-	for file in "$(modinfo -n pavo)" /usr/bin/pavo /usr/lib/*/libpavo.so.0.*; do
+	for file in "$(modinfo -n pavo)" /usr/bin/pavo /usr/lib/*/libpavo.so.1; do
 		[[ $(readelf -SW "$file") != *.debug_info* ]] || {
 			echo "$file has debug information"
 			return 1
@@ -89,8 +89,8 @@ installed_is_stripped()
 installed_exports()
 {
 	local symbols
-	symbols=$(nm -DC --defined-only /usr/lib/*/libpavo.so.0.*)
-	[[ $symbols == *" pavo_mr_cache_"*"@@PAVO_0"* ]]
+	symbols=$(nm -DC --defined-only /usr/lib/*/libpavo.so.1)
+	[[ $symbols == *" pavo_mr_cache_"*"@@PAVO_1"* ]]
 	[[ $symbols == *" pavo::Window::"* ]]
 	refused grep -E " [TWVBDRu] (std::|__gnu|operator)" <<<"$symbols"
 }
