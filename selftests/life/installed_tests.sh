@@ -104,7 +104,11 @@ uninstall_leaves_nothing()
 	compgen -G "$all/usr/share/bash-completion/completions/pavo"
 	compgen -G "$all/usr/lib/*/wireshark/plugins/pavo.lua"
 	compgen -G "$all/usr/share/doc/pavo/examples/verbs_end.cpp"
+	[ -e "$all/usr/lib/systemd/system/pavo@.service" ] && [ -e "$all/etc/pavo/pavo.conf" ]
+	echo "eth0 mine" >>"$all/etc/modprobe.d/pavo.conf"
 	"$PAVO_TREE/qemu-scripts/uninstall" "$programs/../.." "$all"
+	# a file that was changed stays
+	grep -x "eth0 mine" "$all/etc/modprobe.d/pavo.conf" && rm "$all/etc/modprobe.d/pavo.conf"
 	refused grep . < <(find "$all" ! -type d ! -name 'modules.*')
 	refused grep . < <(find "$all" -type d -name 'pavo*')
 	rm -r "$all"
