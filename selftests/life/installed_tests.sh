@@ -75,7 +75,7 @@ installed_is_found()
 installed_is_stripped()
 {
 	local file
-	for file in "$(modinfo -n pavo)" /usr/bin/pavo /usr/lib/*/libpavo.so.0.*; do
+	for file in "$(modinfo -n pavo)" /usr/bin/pavo /usr/lib/*/libpavo.so.1; do
 		[[ $(readelf -SW "$file") != *.debug_info* ]] || {
 			echo "$file has debug information"
 			return 1
@@ -89,8 +89,8 @@ installed_is_stripped()
 installed_exports()
 {
 	local symbols
-	symbols=$(nm -DC --defined-only /usr/lib/*/libpavo.so.0.*)
-	[[ $symbols == *" pavo_mr_cache_"*"@@PAVO_0"* ]]
+	symbols=$(nm -DC --defined-only /usr/lib/*/libpavo.so.1)
+	[[ $symbols == *" pavo_mr_cache_"*"@@PAVO_1"* ]]
 	[[ $symbols == *" pavo::Window::"* ]]
 	refused grep -E " [TWVBDRu] (std::|__gnu|operator)" <<<"$symbols"
 }
@@ -104,7 +104,11 @@ uninstall_leaves_nothing()
 	compgen -G "$all/usr/share/bash-completion/completions/pavo"
 	compgen -G "$all/usr/lib/*/wireshark/plugins/pavo.lua"
 	compgen -G "$all/usr/share/doc/pavo/examples/verbs_end.cpp"
+	[ -e "$all/usr/lib/systemd/system/pavo@.service" ] && [ -e "$all/etc/pavo/pavo.conf" ]
+	echo "eth0 mine" >>"$all/etc/modprobe.d/pavo.conf"
 	"$PAVO_TREE/qemu-scripts/uninstall" "$programs/../.." "$all"
+	# a file that was changed stays
+	grep -x "eth0 mine" "$all/etc/modprobe.d/pavo.conf" && rm "$all/etc/modprobe.d/pavo.conf"
 	refused grep . < <(find "$all" ! -type d ! -name 'modules.*')
 	refused grep . < <(find "$all" -type d -name 'pavo*')
 	rm -r "$all"

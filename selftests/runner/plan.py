@@ -88,6 +88,7 @@ TEST = {
     "unit-kernels": add_inputs(UNIT, "qemu-scripts/"),
     "unit-arguments-of-pavo-vm": add_inputs(UNIT, "qemu-scripts/", "Kbuild"),
     "unit-moved-tree": add_inputs(UNIT, "qemu-scripts/start-anew", "Kbuild"),
+    "unit-symbols-of-libpavo": add_inputs(UNIT, "userspace/libpavo/", "userspace/common/"),
     "unit-manual-pages": add_inputs(UNIT, "docs/man/", "userspace/"),
     "unit-wireshark-dissector": add_inputs(UNIT, "packaging/"),
     "unit-checks-of-lint": add_inputs(UNIT, "docs/datapath.md", "packaging/", "userspace/"),

@@ -53,7 +53,8 @@ def all_are_installed():
     """A page that man cannot render is none."""
     text = "".join((TREE / folder / "meson.build").read_text()
                    for folder in (".", "userspace/libpavo", "userspace/provider",
-                                  "userspace/tools/pavo", "userspace/tools/pavo-copy"))
+                                  "userspace/tools/pavo", "userspace/tools/pavo-copy",
+                                  "packaging/system"))
     for page in PAGES:
         assert f"docs/man/{page.name}'" in text, page.name
 
