@@ -30,7 +30,7 @@ struct pavo_budget {
 	s32 bytes;
 };
 
-static inline struct pavo_budget pavo_budget_slice(void)
+static inline struct pavo_budget pavo_budget_begin_slice(void)
 {
 	const struct pavo_budget slice = {
 		.packets = PAVO_SLICE_PACKETS,
@@ -40,7 +40,7 @@ static inline struct pavo_budget pavo_budget_slice(void)
 	return slice;
 }
 
-static inline bool pavo_budget_left(const struct pavo_budget *budget)
+static inline bool pavo_budget_remains(const struct pavo_budget *budget)
 {
 	return budget->packets > 0 && budget->bytes > 0;
 }

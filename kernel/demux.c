@@ -37,7 +37,7 @@ static bool service_fits(const struct pavo_qp *qp, u8 opcode,
 {
 	bool request = info->flags & PAVO_OPF_REQUEST;
 
-	if (pavo_opcode_service(opcode) != pavo_service(qp))
+	if (pavo_opcode_get_service(opcode) != pavo_qp_get_service(qp))
 		return false;
 	return request ? !pavo_is_xrc_initiator(qp) : !pavo_is_xrc_target(qp);
 }
@@ -80,9 +80,9 @@ static bool accept_packet(struct pavo_qp *qp, const struct pavo_rx *rx)
 		pavo_count(qp, rx_drop_service);
 		return false;
 	}
-	if (unlikely(!pavo_pkey_ok(pkt->pkey, PAVO_PKEY_DEFAULT))) {
+	if (unlikely(!pavo_pkey_matches(pkt->pkey, PAVO_PKEY_DEFAULT))) {
 		pavo_count(qp, rx_drop_pkey);
-		pavo_violation(&qp->dev->bad_pkeys);
+		pavo_count_violation(&qp->dev->bad_pkeys);
 		return false;
 	}
 	if (unlikely(!state_takes(qp, pkt->info->flags & PAVO_OPF_REQUEST))) {
@@ -108,8 +108,8 @@ static bool accept_packet(struct pavo_qp *qp, const struct pavo_rx *rx)
 static void count_packet(const struct pavo_stats *stats,
 			 const struct pavo_rx *rx)
 {
-	pavo_stats_add_bh(stats, rx_packets, pavo_rx_packets(rx));
-	pavo_stats_add_bh(stats, rx_bytes, pavo_rx_wire_bytes(rx));
+	pavo_stats_add_bh(stats, rx_packets, pavo_rx_get_packets(rx));
+	pavo_stats_add_bh(stats, rx_bytes, pavo_rx_get_wire_bytes(rx));
 }
 
 /* Deliver one copy, which the responder handles like any packet. */
@@ -224,7 +224,7 @@ static void defer_group_packet(struct pavo_dev *dev, struct pavo_rx *rx)
 
 static void deliver_to_group(struct pavo_rx *rx)
 {
-	struct pavo_dev *dev = pavo_dev_of(rx->port);
+	struct pavo_dev *dev = pavo_port_to_dev(rx->port);
 
 	if (unlikely(!skb_queue_empty_lockless(&dev->mcast.deferred) ||
 		     !pavo_budget_in_tick(PAVO_LOOP_GROUPS, COPIES_A_TICK))) {
@@ -324,7 +324,7 @@ static void deliver_packet(struct pavo_rx *rx)
 		deliver_to_group(rx);
 		goto out;
 	}
-	qp = pavo_qp_find(pavo_dev_of(rx->port), rx->pkt.dqpn);
+	qp = pavo_qp_find(pavo_port_to_dev(rx->port), rx->pkt.dqpn);
 	count_packet(qp ? &qp->stats : stats, rx);
 	if (qp)
 		trace_pavo_receive(qp, &rx->pkt, rx->pkt.payload);

@@ -139,7 +139,7 @@ static enum pavo_status begin_load(const struct pavo_claim *claim,
 		if (place.offset != range->done + range->response)
 			break;
 		pavo_direct_transition(range, PAVO_DIRECT_LOADING);
-		*to = pavo_direct_address(&window->shape, place.range) +
+		*to = pavo_direct_get_address(&window->shape, place.range) +
 		      (range->whole ? range->response : 0);
 		status = PAVO_ST_OK;
 		break;

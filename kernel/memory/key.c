@@ -163,7 +163,8 @@ static bool are_pages_present(const struct pavo_region *region, u64 va, u64 len,
 			      int access)
 {
 	return likely(!region->paged) ||
-	       pavo_odp_present(region, va, len, access & PAVO_ACCESS_WRITES);
+	       pavo_odp_is_present(region, va, len,
+				   access & PAVO_ACCESS_WRITES);
 }
 
 enum pavo_status pavo_xlate(struct pavo_dev *dev, struct pavo_pd *pd, u32 key,
@@ -220,8 +221,8 @@ enum pavo_status pavo_check_remote(struct pavo_key_state *key_state, u32 key,
 }
 
 /* Find a remote-key slot: pavo_rkm_slots_replace() has set them before the QP could receive. */
-static atomic64_t *key_slot_of(const struct pavo_key_state *key_state,
-			       unsigned int slot)
+static atomic64_t *get_key_slot(const struct pavo_key_state *key_state,
+				unsigned int slot)
 {
 	return &rcu_dereference(key_state->rkm.slots)->slot[slot];
 }
@@ -246,17 +247,17 @@ enum pavo_status pavo_use_begin(struct pavo_key_state *key_state,
 enum pavo_status pavo_use_enter(struct pavo_key_state *key_state,
 				unsigned int slot)
 {
-	return pavo_key_slot_enter(key_slot_of(key_state, slot)) ?
+	return pavo_key_slot_enter(get_key_slot(key_state, slot)) ?
 		       PAVO_ST_STATE :
 		       PAVO_ST_OK;
 }
 
 void pavo_use_leave(struct pavo_key_state *key_state, unsigned int slot)
 {
-	pavo_key_slot_leave(key_slot_of(key_state, slot));
+	pavo_key_slot_leave(get_key_slot(key_state, slot));
 }
 
 void pavo_use_end(struct pavo_key_state *key_state, unsigned int slot)
 {
-	pavo_key_slot_end(key_slot_of(key_state, slot));
+	pavo_key_slot_end(get_key_slot(key_state, slot));
 }

@@ -71,7 +71,7 @@ static inline bool pavo_key_slot_matches(u64 word, u32 key)
  * pavo_key_slot_revoke - clear "valid" if the operation uses @key.
  * @slot: the slot
  * @key:  the key that was invalidated
- * @left: set to the word without "valid"; for pavo_key_slot_quiet(), if it is of @key
+ * @left: set to the word without "valid"; for pavo_key_slot_is_quiet(), if it is of @key
  *
  * Return: true if this call cleared it; false if the operation uses another key, or another
  * walk had cleared it before.
@@ -88,8 +88,8 @@ static inline bool pavo_key_slot_revoke(atomic64_t *slot, u32 key, u64 *left)
 	return true;
 }
 
-/** pavo_key_slot_quiet - true if the copy that ran when the slot was revoked has ended. */
-static inline bool pavo_key_slot_quiet(const atomic64_t *slot, u64 left)
+/** pavo_key_slot_is_quiet - true if the copy that ran when the slot was revoked has ended. */
+static inline bool pavo_key_slot_is_quiet(const atomic64_t *slot, u64 left)
 {
 	return !(left & PAVO_KEY_SLOT_BUSY) ||
 	       (u64)atomic64_read_acquire(slot) != left;

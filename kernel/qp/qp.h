@@ -121,7 +121,7 @@ static inline struct pavo_qp *to_pavo_qp(struct ib_qp *ib)
 	return container_of(ib, struct pavo_qp, ib);
 }
 
-static inline int pavo_qp_state(const struct pavo_qp *qp)
+static inline int pavo_qp_get_state(const struct pavo_qp *qp)
 {
 	return READ_ONCE(qp->state);
 }
@@ -156,7 +156,7 @@ static inline bool pavo_is_xrc_initiator(const struct pavo_qp *qp)
 }
 
 /* Return the type of the peer of a connected QP. */
-static inline enum ib_qp_type pavo_peer_type(const struct pavo_qp *qp)
+static inline enum ib_qp_type pavo_qp_get_peer_type(const struct pavo_qp *qp)
 {
 	if (pavo_is_xrc_target(qp))
 		return IB_QPT_XRC_INI;
@@ -164,7 +164,7 @@ static inline enum ib_qp_type pavo_peer_type(const struct pavo_qp *qp)
 }
 
 /* Return the upper three bits of the opcodes of a QP's packets. */
-static inline u8 pavo_service(const struct pavo_qp *qp)
+static inline u8 pavo_qp_get_service(const struct pavo_qp *qp)
 {
 	switch (qp->ib.qp_type) {
 	case IB_QPT_UC:

@@ -160,7 +160,7 @@ u32 pavo_counter_check(const struct pavo_frame_line *line,
 u8 pavo_request_counter(const struct pavo_frame_line *line);
 
 /* Has the component failed whose frame gets that mark? The others may be attempted again. */
-static inline bool pavo_frame_failed(u32 state)
+static inline bool pavo_frame_has_failed(u32 state)
 {
 	return (state >= PAVO_FRAME_BAD_TYPE && state <= PAVO_FRAME_BAD_RCXT) ||
 	       state == PAVO_FRAME_BAD_PVO || state == PAVO_FRAME_CANCELLED;
@@ -188,8 +188,8 @@ struct pavo_counter_value pavo_conditions_value(const struct pavo_conditions *c,
 
 /* --------------------------------------------------------------- the worker */
 
-/** pavo_conditions_ready - are there requests to be carried out, or frames to be marked? */
-static inline bool pavo_conditions_ready(const struct pavo_conditions *c)
+/** pavo_conditions_is_ready - are there requests to be carried out, or frames to be marked? */
+static inline bool pavo_conditions_is_ready(const struct pavo_conditions *c)
 {
 	return c->ready.first != PAVO_CONDITION_NONE;
 }

@@ -34,7 +34,7 @@ static bool has_held_work(const struct pavo_fifo_window *window)
 {
 	const struct pavo_conditions *c = window->conditions;
 
-	return pavo_conditions_ready(c) ||
+	return pavo_conditions_is_ready(c) ||
 	       (c->unreported && window->recv.avail);
 }
 
@@ -179,7 +179,7 @@ void pavo_held_count(struct pavo_fifo_window *window, u32 counter, bool ok)
 void pavo_held_refused(struct pavo_fifo_window *window, u8 counter, u32 state)
 {
 	if (counter && counter <= PAVO_WINDOW_COUNTERS &&
-	    pavo_frame_failed(state))
+	    pavo_frame_has_failed(state))
 		pavo_held_count(window, counter - 1, false);
 }
 

@@ -15,7 +15,7 @@ void pavo_operation_begin(struct pavo_operation *op,
 			  const struct pavo_wreth *wreth)
 {
 	op->now.tid = wreth->tid;
-	op->now.first = pavo_tid_first(wreth->tid, wreth->attempts);
+	op->now.first = pavo_tid_get_first(wreth->tid, wreth->attempts);
 	op->now.placing = false;
 	op->now.feeding = false;
 	op->notify = false;
@@ -126,7 +126,7 @@ static bool is_same_read(const struct pavo_operation *op,
 	const struct pavo_rdma_peer peer = get_request_peer(req);
 
 	return req->type == PAVO_FRAME_RDMA_READ &&
-	       pavo_rdma_same_window(&op->peer, &peer) &&
+	       pavo_rdma_is_same_window(&op->peer, &peer) &&
 	       op->total == req->control.wreth.total &&
 	       op->flags == req->control.wreth.flags;
 }
@@ -216,7 +216,7 @@ static void begin_own(struct pavo_operation *op, struct pavo_transition *tr)
 	const struct pavo_wreth *wreth = &req->control.wreth;
 	const struct pavo_rdma_peer peer = get_request_peer(req);
 
-	if (pavo_tid_first(wreth->tid, wreth->attempts) != op->now.first)
+	if (pavo_tid_get_first(wreth->tid, wreth->attempts) != op->now.first)
 		pavo_operation_count(op, false, tr);
 	pavo_operation_begin(op, &peer, wreth);
 	op->cookie = req->cookie;
@@ -257,7 +257,7 @@ static bool needs_mapped_check(const struct pavo_frame_request *req)
 static bool accept_tid(struct pavo_operation *op, struct pavo_transition *tr)
 {
 	const enum pavo_tid_verdict verdict =
-		pavo_tid_request(&op->now, tr->req->control.wreth.tid);
+		pavo_tid_check_request(&op->now, tr->req->control.wreth.tid);
 
 	if (verdict == PAVO_TID_BEGIN)
 		return true;
@@ -296,10 +296,10 @@ void pavo_operation_piece(struct pavo_operation *op, struct pavo_transition *tr)
 	const struct pavo_frame_request *req = tr->req;
 	const struct pavo_rdma_peer peer = get_request_peer(req);
 	const enum pavo_tid_verdict verdict =
-		pavo_tid_piece(&op->now, req->control.wreth.tid);
+		pavo_tid_check_piece(&op->now, req->control.wreth.tid);
 
 	if (verdict == PAVO_TID_PART) {
-		if (!pavo_rdma_same_peer(&op->peer, &peer))
+		if (!pavo_rdma_is_same_peer(&op->peer, &peer))
 			tr->state = PAVO_FRAME_BAD_REQUEST;
 		return;
 	}

@@ -30,16 +30,16 @@ struct pavo_rdma_peer {
 };
 
 /* True for the same window. Its rCxt may be another one after a recovery there. */
-static inline bool pavo_rdma_same_window(const struct pavo_rdma_peer *a,
-					 const struct pavo_rdma_peer *b)
+static inline bool pavo_rdma_is_same_window(const struct pavo_rdma_peer *a,
+					    const struct pavo_rdma_peer *b)
 {
 	return a->window == b->window && a->node == b->node;
 }
 
-static inline bool pavo_rdma_same_peer(const struct pavo_rdma_peer *a,
-				       const struct pavo_rdma_peer *b)
+static inline bool pavo_rdma_is_same_peer(const struct pavo_rdma_peer *a,
+					  const struct pavo_rdma_peer *b)
 {
-	return pavo_rdma_same_window(a, b) && a->rcxt == b->rcxt;
+	return pavo_rdma_is_same_window(a, b) && a->rcxt == b->rcxt;
 }
 
 /* Which of the three ends of a third-party operation (third.c) this one is. */

@@ -66,9 +66,9 @@ TEST(DirectTranslation, HasTheDocumentsNumbers)
 	ASSERT_TRUE(pavo_direct_find(&window, 0x12347700, 1, &place));
 	EXPECT_EQ(place.range, 2u);
 	EXPECT_EQ(place.offset, 0x88u);
-	EXPECT_EQ(pavo_direct_address(&window, 2), 0x12347678u);
+	EXPECT_EQ(pavo_direct_get_address(&window, 2), 0x12347678u);
 	/* Claims 12 to 14: the payload follows the header of its packet. */
-	EXPECT_EQ(pavo_direct_buffer_offset(place.offset, 58), 0x88u + 58);
+	EXPECT_EQ(pavo_direct_get_buffer_offset(place.offset, 58), 0x88u + 58);
 	ASSERT_TRUE(pavo_direct_find(&window, 0x12345678, size, &place));
 	EXPECT_EQ(place.range, 0u);
 	EXPECT_EQ(place.offset, 0u);

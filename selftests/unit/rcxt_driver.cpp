@@ -182,7 +182,8 @@ uint32_t Driver::put_done_frame(const pavo_operation &op,
 				const pavo_transition &tr)
 {
 	if (op.group)
-		return !put_group_done(pavo_binding_done_frame(&op, &tr), op);
+		return !put_group_done(pavo_binding_get_done_frame(&op, &tr),
+				       op);
 	return !put_done(pavo_operation_done_frame(&op, &tr));
 }
 
@@ -302,7 +303,7 @@ FrameState Driver::request(pavo_frame_type type, const WindowAddress &peer,
 		return FrameState(state);
 	tr.req = &req;
 	state = uint32_t(take_frame(tr, pavo_operation_request));
-	if (req.counter && pavo_frame_failed(state))
+	if (req.counter && pavo_frame_has_failed(state))
 		pavo_conditions_fail(conditions_, req.counter - 1u);
 	return tr.control_opcode ? FrameState::sent : FrameState(state);
 }

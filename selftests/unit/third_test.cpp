@@ -328,7 +328,7 @@ TEST(Third, TheSourceReportsItsMemoryToTheController)
 	ASSERT_TRUE(pavo_operation_next(&machine.op, 80, &next));
 	pavo_operation_no_memory(&machine.op, &next, PAVO_PVO_KEY, &tr);
 	EXPECT_EQ(tr.effects, PAVO_EFFECT_UNQUEUE | PAVO_EFFECT_VIOLATION);
-	EXPECT_EQ(pavo_third_requester(&machine.op)->window, peer_window);
+	EXPECT_EQ(pavo_third_get_requester(&machine.op)->window, peer_window);
 	EXPECT_EQ(counted(tr), counts(PAVO_CNT_rx_drop_rdma_pvo));
 	EXPECT_EQ(tr.control_opcode, PAVO_OP_WINDOW_DONE);
 	EXPECT_EQ(tr.control.node, peer_node);
@@ -382,7 +382,7 @@ TEST(Third, TheTargetReportsItsMemoryToTheController)
 	EXPECT_EQ(counted(machine.tr), counts(PAVO_CNT_rx_drop_rdma_pvo));
 	EXPECT_EQ(machine.tr.effects, PAVO_EFFECT_VIOLATION)
 		<< "its window lives";
-	EXPECT_EQ(pavo_third_requester(&machine.op)->window, peer_window);
+	EXPECT_EQ(pavo_third_get_requester(&machine.op)->window, peer_window);
 	EXPECT_EQ(machine.tr.action, PAVO_ACTION_NONE);
 	EXPECT_EQ(machine.tr.control_opcode, PAVO_OP_WINDOW_DONE);
 	EXPECT_EQ(machine.tr.control.window, peer_window);
