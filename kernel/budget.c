@@ -60,7 +60,7 @@ void pavo_budget_used_up(enum pavo_loop loop, u32 packets, u32 bytes)
 	local_bh_enable();
 }
 
-bool pavo_budget_in_tick(enum pavo_loop loop, u32 most)
+int pavo_budget_check_tick(enum pavo_loop loop, u32 most)
 {
 	struct loop_count *count = this_cpu_ptr(&counts[loop]);
 	unsigned long now = jiffies;
@@ -70,9 +70,9 @@ bool pavo_budget_in_tick(enum pavo_loop loop, u32 most)
 		count->items = 0;
 	}
 	if (likely(count->items < most))
-		return true;
+		return 0;
 	pavo_budget_used_up(loop, count->items, 0);
-	return false;
+	return -EBUSY;
 }
 
 void pavo_budget_add(enum pavo_loop loop, u32 items)

@@ -175,11 +175,11 @@ static u32 hash_sender(const struct pavo_mcast *mcast, const struct pavo_rx *rx)
 }
 
 /*
- * Queue a packet if there is room for its sender. The skb keeps the hash where it had its
- * priority, which received packets need no more.
+ * Queue a packet. The skb keeps the hash where it had its priority, which received packets need no
+ * more. Return: 0; -ENOBUFS: too many packets, or too many of its sender, wait.
  */
-static bool queue_group_packet(struct pavo_mcast *mcast,
-			       const struct pavo_rx *rx)
+static int queue_group_packet(struct pavo_mcast *mcast,
+			      const struct pavo_rx *rx)
 {
 	u32 sender = hash_sender(mcast, rx);
 	struct sk_buff *skb = rx->skb;
@@ -196,7 +196,7 @@ static bool queue_group_packet(struct pavo_mcast *mcast,
 		__skb_queue_tail(&mcast->deferred, skb);
 	}
 	spin_unlock_irqrestore(&mcast->deferred.lock, flags);
-	return room;
+	return room ? 0 : -ENOBUFS;
 }
 
 /* Remove and free the first packet. */
@@ -214,7 +214,7 @@ static void free_group_packet(struct pavo_mcast *mcast, struct sk_buff *skb)
 /* Leave a packet to the adapter's work, in order; consumes it. */
 static void defer_group_packet(struct pavo_dev *dev, struct pavo_rx *rx)
 {
-	if (queue_group_packet(&dev->mcast, rx)) {
+	if (!queue_group_packet(&dev->mcast, rx)) {
 		queue_work(dev->wq, &dev->mcast.work);
 		return;
 	}
@@ -227,7 +227,7 @@ static void deliver_to_group(struct pavo_rx *rx)
 	struct pavo_dev *dev = pavo_port_to_dev(rx->port);
 
 	if (unlikely(!skb_queue_empty_lockless(&dev->mcast.deferred) ||
-		     !pavo_budget_in_tick(PAVO_LOOP_GROUPS, COPIES_A_TICK))) {
+		     pavo_budget_check_tick(PAVO_LOOP_GROUPS, COPIES_A_TICK))) {
 		defer_group_packet(dev, rx);
 		return;
 	}

@@ -129,7 +129,7 @@ static int find_place(const struct pavo_direct *window, loff_t pos, size_t len,
 	struct pavo_direct_shape shape = window->shape;
 
 	shape.base = 0;
-	if (pos < 0 || !pavo_direct_find(&shape, pos, len, place))
+	if (pos < 0 || pavo_direct_find(&shape, pos, len, place))
 		return -EINVAL;
 	return 0;
 }

@@ -17,7 +17,7 @@ static struct pavo_direct_slot *find_slot(const struct pavo_region *region,
 {
 	struct pavo_direct *window = region->owner;
 
-	if (!pavo_direct_find(&window->shape, va, len, place))
+	if (pavo_direct_find(&window->shape, va, len, place))
 		return NULL;
 	return &window->slots[place->range];
 }

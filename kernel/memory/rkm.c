@@ -39,7 +39,7 @@ static void revoke_slot(struct pavo_walk *walk, atomic64_t *slot, u32 key)
 	u64 left;
 
 	/* Where another walk revoked the slot, a copy may still run: this walk waits, too. */
-	walk->matches += pavo_key_slot_revoke(slot, key, &left);
+	walk->matches += !pavo_key_slot_revoke(slot, key, &left);
 	if ((u32)left != key || pavo_key_slot_is_quiet(slot, left))
 		return;
 	walk->stalls++;

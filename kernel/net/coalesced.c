@@ -95,23 +95,23 @@ static bool is_for_same_qp(const struct pavo_pkt *pkt,
 	       !((pkt->opcode ^ first->opcode) & PAVO_SVC_MASK);
 }
 
-bool pavo_rx_next(struct pavo_rx *rx)
+int pavo_rx_next(struct pavo_rx *rx)
 {
 	struct pavo_pkt pkt pavo_uncleared;
 
 	if (likely(rx->index + 1 >= rx->meta.packets))
-		return false;
+		return -ENODATA;
 	rx->at += pavo_coalesced_len(rx->skb, &rx->meta, rx->index++);
 	if (pavo_coalesced_parse(&pkt, rx->skb, rx->at,
 				 pavo_coalesced_len(rx->skb, &rx->meta,
 						    rx->index)) ||
 	    !is_for_same_qp(&pkt, &rx->pkt)) {
 		pavo_stats_add(rx->port->stats, rx_drop_opcode, 1);
-		return false;
+		return -EBADMSG;
 	}
 	rx->pkt = pkt;
 	rx->payload = rx->at + pkt.info->hdr_len;
-	return true;
+	return 0;
 }
 
 u32 pavo_rx_unit_bytes(const struct pavo_rx *rx)

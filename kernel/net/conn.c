@@ -189,15 +189,16 @@ static void note_arrival(struct pavo_conn *conn, struct pavo_conn *peer)
 }
 
 /*
- * An authentic packet of a queue pair that is not the pair of @conn has arrived. Return: true: it
- * is the pair now: the two have each other as peers, and no packet of @conn has arrived elsewhere.
+ * An authentic packet of a queue pair that is not the pair of @conn has arrived. Make that one the
+ * pair if the two have each other as peers, and no packet of @conn has arrived elsewhere.
+ * Return: 0; -EBUSY.
  */
-static bool change_pair(struct pavo_conn *conn, struct pavo_conn *from)
+static int change_pair(struct pavo_conn *conn, struct pavo_conn *from)
 {
 	bool fits;
 
 	if (READ_ONCE(conn->arrives))
-		return false;
+		return -EBUSY;
 	spin_lock_bh(&pairs_lock);
 	fits = hash_hashed(&conn->node) && hash_hashed(&from->node) &&
 	       is_peer(from, conn) && !conn->arrives;
@@ -208,7 +209,7 @@ static bool change_pair(struct pavo_conn *conn, struct pavo_conn *from)
 		WRITE_ONCE(from->arrives, true);
 	}
 	spin_unlock_bh(&pairs_lock);
-	return fits;
+	return fits ? 0 : -EBUSY;
 }
 
 /* True if a packet comes from the flow's destination and is for its source. */
@@ -234,7 +235,7 @@ static bool accepts_other(struct pavo_conn *conn, const struct pavo_rx *rx)
 
 	if (!from)
 		return false;
-	if (change_pair(conn, from))
+	if (!change_pair(conn, from))
 		return true;
 	WRITE_ONCE(from->refused, true);
 	return false;

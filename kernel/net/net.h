@@ -266,9 +266,9 @@ struct pavo_rx {
  * pavo_rx_next - advance to the next packet of a coalesced packet.
  * @rx: the current packet has been handled
  *
- * Return: true; false: that was the last one, or the next one is malformed (counted).
+ * Return: 0; -ENODATA: that was the last one; -EBADMSG: the next one is malformed (counted).
  */
-bool pavo_rx_next(struct pavo_rx *rx);
+int pavo_rx_next(struct pavo_rx *rx);
 
 /** pavo_rx_has_next - true if the skb of @rx has more packets behind it. */
 static inline bool pavo_rx_has_next(const struct pavo_rx *rx)

@@ -26,14 +26,16 @@ struct pavo_side_work {
 	enum pavo_loop loop;
 };
 
-/* Advance to the next packet of an skb. Return: true if there is one. */
-static __always_inline bool pavo_side_take_next(struct pavo_qp *qp,
-						struct pavo_rx *rx)
+/* Advance to the next packet of an skb. Return: as pavo_rx_next(). */
+static __always_inline int pavo_side_take_next(struct pavo_qp *qp,
+					       struct pavo_rx *rx)
 {
-	if (!pavo_rx_has_next(rx) || !pavo_rx_next(rx))
-		return false;
+	int err = pavo_rx_has_next(rx) ? pavo_rx_next(rx) : -ENODATA;
+
+	if (err)
+		return err;
 	trace_pavo_receive(qp, &rx->pkt, rx->pkt.payload);
-	return true;
+	return 0;
 }
 
 /*
@@ -45,7 +47,7 @@ static __always_inline bool pavo_side_handle(struct pavo_qp *qp,
 					     struct pavo_rx *rx,
 					     const struct pavo_side_work *work)
 {
-	while (unlikely(rx->index < side->index) && pavo_rx_next(rx))
+	while (unlikely(rx->index < side->index) && !pavo_rx_next(rx))
 		;
 	do {
 		if (unlikely(work->handle(qp, rx) == PAVO_ST_WAIT)) {
@@ -53,7 +55,7 @@ static __always_inline bool pavo_side_handle(struct pavo_qp *qp,
 			return true;
 		}
 		pavo_side_end_deferred(side);
-	} while (pavo_side_take_next(qp, rx));
+	} while (!pavo_side_take_next(qp, rx));
 	side->index = 0;
 	return false;
 }

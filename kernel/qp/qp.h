@@ -255,18 +255,19 @@ static inline void pavo_qp_end(struct pavo_qp *qp)
 #define PAVO_TIMERS_A_TICK 16
 
 /*
- * pavo_qp_defer_timer - queue the work of @qp for a timer that has expired, if this CPU has handled
- * too many in this tick: the timers of thousands of queue pairs may expire in one softirq.
- * Return: true: queued; false: the caller handles the timer.
+ * pavo_qp_admit_timer - count a timer of @qp that has expired. The timers of thousands of queue
+ * pairs may expire in one softirq: if this CPU has handled too many in this tick, queue the work.
+ * Return: 0: the caller handles the timer; -EBUSY: the work does.
  */
-static inline bool pavo_qp_defer_timer(struct pavo_qp *qp)
+static inline int pavo_qp_admit_timer(struct pavo_qp *qp)
 {
-	if (likely(pavo_budget_in_tick(PAVO_LOOP_TIMERS, PAVO_TIMERS_A_TICK))) {
+	if (likely(!pavo_budget_check_tick(PAVO_LOOP_TIMERS,
+					   PAVO_TIMERS_A_TICK))) {
 		pavo_budget_add(PAVO_LOOP_TIMERS, 1);
-		return false;
+		return 0;
 	}
 	pavo_key_state_continue(&qp->key_state, smp_processor_id());
-	return true;
+	return -EBUSY;
 }
 
 #endif /* PAVO_QP_H */

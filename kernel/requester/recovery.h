@@ -323,15 +323,15 @@ static inline void pavo_recovery_skip(struct pavo_recovery *r)
  * @r:   recovery state
  * @end: PSN behind that packet
  *
- * Return: true: retransmit it; false: a packet before @end has requested its ACK.
+ * Return: 0: retransmit it; -EALREADY: a packet before @end has requested its ACK.
  */
-static inline bool pavo_recovery_request_ack(struct pavo_recovery *r, u32 end)
+static inline int pavo_recovery_request_ack(struct pavo_recovery *r, u32 end)
 {
 	if (!r->no_ack_req || end == r->ack_requested ||
 	    pavo_psn_diff(end, r->upsn) <= 0)
-		return false;
+		return -EALREADY;
 	r->ack_requested = end;
-	return true;
+	return 0;
 }
 
 /** pavo_recovery_completes - true if a message of @npkts packets from @first on is acknowledged. */

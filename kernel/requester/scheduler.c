@@ -19,20 +19,20 @@ static u8 get_service_flag(const struct pavo_qp *qp)
 	return pavo_is_xrc_initiator(qp) ? PAVO_FOR_XRC : PAVO_FOR_RC;
 }
 
-/* Take the next chain link or doorbell. Return: false if there is none. */
-static bool take_next_link(struct pavo_requester *req, u64 *db)
+/* Take the next chain link or doorbell. Return: 0; -ENOENT: there is none. */
+static int take_next_link(struct pavo_requester *req, u64 *db)
 {
 	if (req->in_chain) {
 		*db = req->chain;
-		return true;
+		return 0;
 	}
 	/* Pairs with the release in push_doorbell(). */
 	if (req->db_tail == smp_load_acquire(&req->db_head))
-		return false;
+		return -ENOENT;
 	*db = req->doorbells[req->db_tail & (req->count - 1)];
 	WRITE_ONCE(req->db_tail, req->db_tail + 1);
 	req->chained = 0;
-	return true;
+	return 0;
 }
 
 /*
@@ -135,7 +135,7 @@ unsigned int pavo_schedule(struct pavo_qp *qp, unsigned int budget)
 	u64 db;
 
 	while (budget && req->head - req->tail < req->count &&
-	       take_next_link(req, &db)) {
+	       !take_next_link(req, &db)) {
 		take_wqe(qp, db);
 		budget--;
 	}

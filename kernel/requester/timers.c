@@ -17,7 +17,7 @@ static enum hrtimer_restart handle_timer(struct hrtimer *timer)
 	struct pavo_qp *qp = container_of(timer, struct pavo_qp, req.hrtimer);
 
 	set_bit(PAVO_REQ_TIMER, &qp->req.side.pending);
-	if (!pavo_qp_defer_timer(qp))
+	if (!pavo_qp_admit_timer(qp))
 		pavo_requester_run(qp);
 	return HRTIMER_NORESTART;
 }

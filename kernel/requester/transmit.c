@@ -181,30 +181,35 @@ static bool needs_ack(struct pavo_qp *qp, const struct pavo_swqe *wqe, u32 span)
  * Take DRR deficit and credits for the request at the cursor. @span shrinks to the packets that
  * there are credits for.
  *
- * Return: false: the QP has to wait for its next DRR round, or for a credit.
+ * Return: 0; -EAGAIN: the QP has to wait for its next DRR round, or for a credit.
  */
-static bool take_deficit(struct pavo_qp *qp, const struct pavo_swqe *wqe,
-			 u32 *span)
+static int take_deficit(struct pavo_qp *qp, const struct pavo_swqe *wqe,
+			u32 *span)
 {
 	enum pavo_pool pool = PAVO_POOL_NONE;
 	const u8 level = qp->attr.ah.sl;
+	u32 taken;
 
 	if (likely(!READ_ONCE(qp->dev->drr.on)))
-		return true;
-	if (pavo_op_is_answered(wqe->op))
-		return pavo_qp_drr_take(qp, PAVO_POOL_READS, 1, level);
+		return 0;
+	if (pavo_op_is_answered(wqe->op)) {
+		taken = pavo_qp_drr_take(qp, PAVO_POOL_READS, 1, level);
+		return taken ? 0 : -EAGAIN;
+	}
 	if (pavo_is_reliable(qp))
 		pool = PAVO_POOL_SENDS;
 	*span = pavo_qp_drr_take(qp, pool, *span, level);
-	return *span;
+	return *span ? 0 : -EAGAIN;
 }
 
 /* Take DRR deficit for a datagram. Return: as take_deficit(). */
-static bool take_datagram_deficit(struct pavo_qp *qp,
-				  const struct pavo_swqe *wqe)
+static int take_datagram_deficit(struct pavo_qp *qp,
+				 const struct pavo_swqe *wqe)
 {
-	return likely(!READ_ONCE(qp->dev->drr.on)) || !wqe->av ||
-	       pavo_qp_drr_take(qp, PAVO_POOL_NONE, 1, wqe->av->sl);
+	if (likely(!READ_ONCE(qp->dev->drr.on)) || !wqe->av ||
+	    pavo_qp_drr_take(qp, PAVO_POOL_NONE, 1, wqe->av->sl))
+		return 0;
+	return -EAGAIN;
 }
 
 static void spend_deficit(struct pavo_requester *req, u32 packets)
@@ -312,7 +317,7 @@ static enum pavo_status transmit_datagram(struct pavo_qp *qp,
 	struct pavo_requester *req = &qp->req;
 	enum pavo_status status = PAVO_ST_OK;
 
-	if (!may_begin(qp, wqe) || !take_datagram_deficit(qp, wqe))
+	if (!may_begin(qp, wqe) || take_datagram_deficit(qp, wqe))
 		return PAVO_ST_WAIT;
 	assign_psns(qp, wqe);
 	if (wqe->npkts)
@@ -368,7 +373,7 @@ static enum pavo_status transmit_one(struct pavo_qp *qp, unsigned int *budget)
 	pavo_xmit_init(&x, &req->side.tx, &qp->flow, qp->attr.mtu);
 	x.retransmit = pavo_recovery_is_retransmit(&req->recovery);
 	span = get_request_span(qp, wqe, &x);
-	if (may_send_request(qp, wqe, span) && take_deficit(qp, wqe, &span))
+	if (may_send_request(qp, wqe, span) && !take_deficit(qp, wqe, &span))
 		return send_next_request(qp, wqe, &x, span);
 	pavo_xmit_drop(&x);
 	return PAVO_ST_WAIT;
@@ -378,9 +383,9 @@ static enum pavo_status transmit_one(struct pavo_qp *qp, unsigned int *budget)
  * Retransmit the last packet once with AckReq, if it had none and nothing more is sent before its
  * ACK: in SQD, and in front of a bad WQE. The peer acknowledges duplicates, too.
  *
- * Return: true if the cursor moved back to that packet.
+ * Return: 0: the cursor moved back to that packet; -EALREADY: none needs that.
  */
-static bool request_ack(struct pavo_qp *qp)
+static int request_ack(struct pavo_qp *qp)
 {
 	struct pavo_requester *req = &qp->req;
 	struct pavo_recovery *r = &req->recovery;
@@ -389,20 +394,20 @@ static bool request_ack(struct pavo_qp *qp)
 
 	if (cur.wqe != req->numbered) {
 		if (!pavo_get_swqe(req, cur.wqe)->status)
-			return false;
+			return -EALREADY;
 		end = pavo_get_swqe(req, cur.wqe)->first_psn;
 	} else if (pavo_qp_get_state(qp) != IB_QPS_SQD) {
-		return false;
+		return -EALREADY;
 	}
-	if (!pavo_is_reliable(qp) || !pavo_recovery_request_ack(r, end))
-		return false;
+	if (!pavo_is_reliable(qp) || pavo_recovery_request_ack(r, end))
+		return -EALREADY;
 	pavo_transmit_seek(qp, pavo_psn_add(end, -1));
 	/* Reads and atomics are answered in any case. */
 	if (!pavo_op_is_answered(pavo_get_swqe(req, req->cursor.wqe)->op))
-		return true;
+		return 0;
 	req->cursor = cur;
 	pavo_recovery_rewind(r, next);
-	return false;
+	return -EALREADY;
 }
 
 /*
@@ -423,7 +428,7 @@ unsigned int pavo_transmit(struct pavo_qp *qp, unsigned int budget)
 		while (budget && req->cursor.wqe != req->head &&
 		       transmit_one(qp, &budget) == PAVO_ST_OK)
 			spend_budget(&budget, 1);
-	} while (budget && unlikely(request_ack(qp)));
+	} while (budget && unlikely(!request_ack(qp)));
 	if (unlikely(pavo_xmit_flush(&req->side.tx) == PAVO_ST_BUSY))
 		pause_sending(qp);
 	return budget;

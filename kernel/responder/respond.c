@@ -165,7 +165,7 @@ static enum hrtimer_restart end_pause(struct hrtimer *timer)
 	struct pavo_qp *qp = container_of(timer, struct pavo_qp, resp.pause);
 
 	set_bit(PAVO_RESP_SEND, &qp->resp.side.pending);
-	if (!pavo_qp_defer_timer(qp))
+	if (!pavo_qp_admit_timer(qp))
 		pavo_responder_run(qp);
 	return HRTIMER_NORESTART;
 }
@@ -425,9 +425,9 @@ static enum pavo_status send_next_response(struct pavo_qp *qp)
 /*
  * Send queued responses.
  *
- * Return: true if the budget is used up; false if all are sent, or have to wait.
+ * Return: 0: all are sent, or have to wait; -EAGAIN: the budget is used up.
  */
-static bool send_queued(struct pavo_qp *qp, struct pavo_budget *budget)
+static int send_queued(struct pavo_qp *qp, struct pavo_budget *budget)
 {
 	struct pavo_responder *resp = &qp->resp;
 	const u8 *queue = resp->send_queue;
@@ -436,15 +436,15 @@ static bool send_queued(struct pavo_qp *qp, struct pavo_budget *budget)
 
 	while (resp->send_head != resp->send_tail) {
 		if (!pavo_budget_remains(budget))
-			return true;
+			return -EAGAIN;
 		res = &resp->resources[queue[resp->send_head %
 					     PAVO_MAX_RD_ATOMIC]];
 		before = res->left;
 		if (send_next_response(qp))
-			return false;
+			return 0;
 		pavo_budget_spend(budget, 1, before - res->left);
 	}
-	return false;
+	return 0;
 }
 
 /*
@@ -464,7 +464,7 @@ bool pavo_respond(struct pavo_qp *qp, struct pavo_budget *slice)
 
 	if (unlikely(resp->paused))
 		return false;
-	more = send_queued(qp, &budget);
+	more = send_queued(qp, &budget) == -EAGAIN;
 	pavo_budget_spend(slice, most.packets - budget.packets,
 			  most.bytes - budget.bytes);
 	if (more || resp->send_head != resp->send_tail)

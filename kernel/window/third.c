@@ -120,7 +120,7 @@ void pavo_operation_third(struct pavo_operation *op, struct pavo_transition *tr)
 {
 	const struct pavo_frame_request *req = tr->req;
 
-	if (!pavo_operation_begin_request(op, tr))
+	if (pavo_operation_begin_request(op, tr))
 		return;
 	op->role = PAVO_THIRD_CONTROLLER;
 	op->third = get_third(&req->control.wreth);

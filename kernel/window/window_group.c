@@ -405,10 +405,10 @@ int pavo_group_unbind(struct pavo_fifo_window *window, u32 number, u32 rcxt)
 
 /* ---------------------------------------------------------------- packets */
 
-/* Let the operation of @binding take data. Return: true; false: the binding has ended. */
-static bool take_group_data(struct pavo_fifo_window *window,
-			    struct group_binding *binding,
-			    const struct pavo_rx *rx)
+/* Let the operation of @binding take data. Return: 0; -ENOENT: the binding has ended. */
+static int take_group_data(struct pavo_fifo_window *window,
+			   struct group_binding *binding,
+			   const struct pavo_rx *rx)
 {
 	const struct pavo_arrival *arrival = pavo_arrival_of(rx->pkt.opcode);
 	struct pavo_transition tr = { .pkt = &rx->pkt };
@@ -427,7 +427,7 @@ static bool take_group_data(struct pavo_fifo_window *window,
 	spin_unlock(&rcxt->lock);
 	if (refused)
 		pavo_stats_add_id(&window->dev->stats, refused, 1);
-	return alive;
+	return alive ? 0 : -ENOENT;
 }
 
 static void receive_group_data(const struct group_membership *member,
@@ -441,7 +441,7 @@ static void receive_group_data(const struct group_membership *member,
 		rcxt = array_index_nospec(rcxt, PAVO_GROUP_RCXTS);
 		binding = rcu_dereference(member->bindings[rcxt]);
 	}
-	if (!binding || !take_group_data(window, binding, rx))
+	if (!binding || take_group_data(window, binding, rx))
 		pavo_count(window->dev, rx_drop_binding);
 }
 

@@ -147,9 +147,9 @@ void pavo_budget_used_up(enum pavo_loop loop, u32 packets, u32 bytes)
 {
 }
 
-bool pavo_budget_in_tick(enum pavo_loop loop, u32 most)
+int pavo_budget_check_tick(enum pavo_loop loop, u32 most)
 {
-	return true;
+	return 0;
 }
 
 bool pavo_visits_over;

@@ -370,6 +370,16 @@ def an_object_alone_is_no_function():
         for line, head in enumerate(good + bad) if head in bad], names.judge(contents)
 
 
+def an_action_returns_an_errno():
+    """The comment above it shows that it returns a bool for success; predicates may."""
+    heads = (" true: done; false: it has ended", " true if done; false if it has ended", " true: done")
+    contents = {"a.h": "".join(f"/*\n * It is done.\n * Return:{head}.\n */\nbool {name}(void);\n"
+                               for name in ("pavo_take", "pavo_is_taken") for head in heads)}
+    assert names.judge(contents) == [
+        f"kernel/a.h:{line}: pavo_take: an action returns an errno or an enum value, not false"
+        for line in (5, 10)], names.judge(contents)
+
+
 def functions_and_files_are_unique():
     """A file may have variants of a function, and a header its stubs."""
     one = "static void run_one(void)\n{\n}\n"
@@ -644,7 +654,7 @@ TESTS = [tests.give(Tree, test) for test in (
     sentences_without_an_actor_are_found, sentences_have_their_reach, words_of_the_field_are_wanted,
     plain_words_are_no_names, words_of_others_stay,
     functions_have_a_verb_and_an_object, an_object_alone_is_no_function,
-    functions_and_files_are_unique,
+    an_action_returns_an_errno, functions_and_files_are_unique,
     messages_have_their_prefix_once,
     an_interrupted_build_is_begun_again, lines_of_make_by_step, hashes_are_bounded,
     layers_include_what_is_below, private_headers_stay_in_their_folder,

@@ -12,6 +12,10 @@ PARENTHESES = r"\((?:[^(){};]|\([^(){};]*\))*\)"
 STATIC = re.compile(rf"^static\s[\w*\s]*?(\w+){PARENTHESES}(?:\s*__\w+{PARENTHESES})*\s*\{{",
                     re.MULTILINE)
 BOOL = re.compile(r"\bbool\s+$")
+# A comment, and the function below it that returns a bool.
+RETURNS = re.compile(r"/\*(?P<comment>(?:[^*]|\*(?!/))*)\*/\n(?:(?:static|__always_inline|inline)\s+)*"
+                     r"bool\s+(?P<name>\w+)\(")
+FALSE = re.compile(r"\bReturn:.*\bfalse(?: if\b|:)", re.DOTALL)
 PREFIXED = re.compile(r'"(?:\\.|[^"\\\n])*?\bpavo: (?:\\.|[^"\\\n])*"')
 PR_FMT = re.compile(r"^#\s*define\s+pr_fmt\b", re.MULTILINE)
 
@@ -85,6 +89,15 @@ def judge_functions(contents):
     return bad
 
 
+def judge_results(contents):
+    """Actions that return a bool of which their comment has to say what false is."""
+    return [f"kernel/{path}:{text.count(chr(10), 0, found.start('name')) + 1}: "
+            f"{found['name']}: an action returns an errno or an enum value, not false"
+            for path, text in sorted(contents.items()) for found in RETURNS.finditer(text)
+            if FALSE.search(found["comment"])
+            and PREDICATES.isdisjoint(found["name"].strip("_").split("_"))]
+
+
 def judge_files(contents):
     """Files of two folders that have one name: logs and traces show no folder."""
     bad, found = [], {}
@@ -110,4 +123,4 @@ def judge_messages(contents):
 
 def judge(contents):
     """All findings."""
-    return judge_functions(contents) + judge_files(contents) + judge_messages(contents)
+    return judge_functions(contents) + judge_results(contents) + judge_files(contents) + judge_messages(contents)

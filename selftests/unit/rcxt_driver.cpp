@@ -115,7 +115,7 @@ void Driver::release()
 	pavo_held held;
 	uint32_t state;
 
-	while (pavo_conditions_next(conditions_, &held, &state)) {
+	while (!pavo_conditions_next(conditions_, &held, &state)) {
 		const pavo_frame_hdr &hdr = held.line.hdr;
 		uint32_t frame = held_.extract(held.number).mapped();
 		pavo_rdma_request body;
@@ -372,7 +372,7 @@ void Driver::transmit(uint32_t id)
 	pavo_transition tr{};
 
 	if (found == rcxts_.end() ||
-	    !pavo_operation_next(&found->second.op, payload_, &next))
+	    pavo_operation_next(&found->second.op, payload_, &next))
 		return;
 	pavo_operation &op = found->second.op;
 	pavo_pvo_result result = check(next.from, next.length);

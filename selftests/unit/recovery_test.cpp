@@ -310,15 +310,15 @@ TEST(Recovery, AcksAreAskedForOnce)
 	uint32_t end = m.psn(3);
 
 	m.post(3);
-	EXPECT_FALSE(pavo_recovery_request_ack(&m.r, m.r.sent));
+	EXPECT_EQ(pavo_recovery_request_ack(&m.r, m.r.sent), -EALREADY);
 	m.send(3);
-	ASSERT_TRUE(pavo_recovery_request_ack(&m.r, end));
+	ASSERT_EQ(pavo_recovery_request_ack(&m.r, end), 0);
 	EXPECT_EQ(m.r.ack_requested, end);
 	pavo_recovery_rewind(&m.r, m.psn(2));
 	EXPECT_TRUE(pavo_recovery_wants_ack(&m.r, 1));
 	EXPECT_EQ(m.send(1, false, false, true),
 		  PAVO_REC_COUNT_RETRANSMIT + 0u);
-	EXPECT_FALSE(pavo_recovery_request_ack(&m.r, end));
+	EXPECT_EQ(pavo_recovery_request_ack(&m.r, end), -EALREADY);
 	m.ack(2);
 	EXPECT_EQ(m.r.ack_requested, PAVO_PSN_NONE);
 }
