@@ -70,7 +70,7 @@ u32 pavo_share_of(u32 all, int own)
 	return max_t(u32, div_u64(mul_u32_u32(all, percent), 100), 1);
 }
 
-static unsigned long count_share(struct pavo_shares *shares, kuid_t account)
+static unsigned long get_share(struct pavo_shares *shares, kuid_t account)
 {
 	void *has = xa_load(&shares->users, __kuid_val(account));
 
@@ -86,7 +86,7 @@ int pavo_share_take(struct pavo_shares *shares, kuid_t account, u32 most)
 		return 0;
 	/* ib_cm makes and destroys address handles with interrupts disabled. */
 	xa_lock_irqsave(&shares->users, flags);
-	has = count_share(shares, account);
+	has = get_share(shares, account);
 	if (has >= most && !capable(CAP_SYS_RESOURCE))
 		err = -EDQUOT;
 	else
@@ -104,7 +104,7 @@ void pavo_share_give(struct pavo_shares *shares, kuid_t account)
 	if (!uid_valid(account))
 		return;
 	xa_lock_irqsave(&shares->users, flags);
-	has = count_share(shares, account);
+	has = get_share(shares, account);
 	if (has > 1)
 		__xa_store(&shares->users, __kuid_val(account),
 			   xa_mk_value(has - 1), GFP_ATOMIC);

@@ -35,12 +35,12 @@ kuid_t pavo_caller_account(void);
 kuid_t pavo_task_account(void);
 
 /**
- * pavo_caller_account_if - as pavo_caller_account(); INVALID_UID for an object of the kernel.
+ * pavo_caller_get_account_if - as pavo_caller_account(); INVALID_UID for an object of the kernel.
  * @process: a process makes the object
  *
  * Context: process, if @process.
  */
-static inline kuid_t pavo_caller_account_if(bool process)
+static inline kuid_t pavo_caller_get_account_if(bool process)
 {
 	return process ? pavo_caller_account() : INVALID_UID;
 }
@@ -107,8 +107,8 @@ int pavo_charge(void **charge, size_t size, const struct ib_udata *udata);
 /** pavo_charge_end - end a charge of pavo_charge(). Context: any. */
 void pavo_charge_end(void *charge);
 
-/** pavo_user_account - return the uid of @user; INVALID_UID for NULL, the kernel. */
-static inline kuid_t pavo_user_account(const struct pavo_user *user)
+/** pavo_user_get_uid - return the uid of @user; INVALID_UID for NULL, the kernel. */
+static inline kuid_t pavo_user_get_uid(const struct pavo_user *user)
 {
 	return user ? user->uid : INVALID_UID;
 }

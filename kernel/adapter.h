@@ -151,7 +151,7 @@ struct pavo_dev {
 };
 
 /* Count a violation. The counters of PortInfo have 16 bits and saturate. */
-static inline void pavo_violation(atomic_t *count)
+static inline void pavo_count_violation(atomic_t *count)
 {
 	atomic_add_unless(count, 1, U16_MAX);
 }
@@ -168,8 +168,8 @@ static inline struct pavo_dev *to_pavo_dev(struct ib_device *ib)
 #define pavo_dev_of_sysfs(device) \
 	rdma_device_to_drv_device(device, struct pavo_dev, ib)
 
-/** pavo_dev_of - return the adapter of a port. */
-static inline struct pavo_dev *pavo_dev_of(struct pavo_port *port)
+/** pavo_port_to_dev - return the adapter of a port. */
+static inline struct pavo_dev *pavo_port_to_dev(struct pavo_port *port)
 {
 	return container_of(port, struct pavo_dev, port);
 }

@@ -60,7 +60,7 @@ void pavo_budget_used_up(enum pavo_loop loop, u32 packets, u32 bytes)
 	local_bh_enable();
 }
 
-bool pavo_budget_in_tick(enum pavo_loop loop, u32 most)
+int pavo_budget_check_tick(enum pavo_loop loop, u32 most)
 {
 	struct loop_count *count = this_cpu_ptr(&counts[loop]);
 	unsigned long now = jiffies;
@@ -70,9 +70,9 @@ bool pavo_budget_in_tick(enum pavo_loop loop, u32 most)
 		count->items = 0;
 	}
 	if (likely(count->items < most))
-		return true;
+		return 0;
 	pavo_budget_used_up(loop, count->items, 0);
-	return false;
+	return -EBUSY;
 }
 
 void pavo_budget_add(enum pavo_loop loop, u32 items)
@@ -84,7 +84,7 @@ void pavo_budget_add(enum pavo_loop loop, u32 items)
 DEFINE_PER_CPU(bool, pavo_visits_over);
 
 /* Number of the present run. Threads that poll interfaces have runs of a tick. */
-static unsigned long present_run(void)
+static unsigned long get_present_run(void)
 {
 	if (likely(in_serving_softirq()))
 		return kstat_softirqs_cpu(NET_RX_SOFTIRQ, smp_processor_id());
@@ -95,7 +95,7 @@ static unsigned long present_run(void)
 static struct loop_count *count_run(void)
 {
 	struct loop_count *count = this_cpu_ptr(&counts[PAVO_LOOP_VISITS]);
-	unsigned long run = present_run();
+	unsigned long run = get_present_run();
 
 	if (count->tick != run) {
 		count->tick = run;

@@ -30,7 +30,7 @@ struct pavo_budget {
 	s32 bytes;
 };
 
-static inline struct pavo_budget pavo_budget_slice(void)
+static inline struct pavo_budget pavo_budget_begin_slice(void)
 {
 	const struct pavo_budget slice = {
 		.packets = PAVO_SLICE_PACKETS,
@@ -40,7 +40,7 @@ static inline struct pavo_budget pavo_budget_slice(void)
 	return slice;
 }
 
-static inline bool pavo_budget_left(const struct pavo_budget *budget)
+static inline bool pavo_budget_remains(const struct pavo_budget *budget)
 {
 	return budget->packets > 0 && budget->bytes > 0;
 }
@@ -97,17 +97,17 @@ static inline void pavo_budget_end(enum pavo_loop loop,
 }
 
 /**
- * pavo_budget_in_tick - check how many items of a kind this CPU has handled in the present tick.
+ * pavo_budget_check_tick - check how many items of a kind this CPU has handled in the present tick.
  * For softirqs, which run many loops in a row.
  * @loop: the kind
  * @most: most items in a tick
  *
  * Context: BH disabled.
- * Return: true: handle the next item; false: @most items were handled (counted), so queue a work.
+ * Return: 0: handle the next item; -EBUSY: @most items were handled (counted), so queue a work.
  */
-bool pavo_budget_in_tick(enum pavo_loop loop, u32 most);
+int pavo_budget_check_tick(enum pavo_loop loop, u32 most);
 
-/** pavo_budget_add - count items in the tick of the last pavo_budget_in_tick(). BH disabled. */
+/** pavo_budget_add - count items in the tick of the last pavo_budget_check_tick(). BH disabled. */
 void pavo_budget_add(enum pavo_loop loop, u32 items);
 
 /** pavo_budgets_show - print for each kind how often a budget was used up, and the longest loop. */

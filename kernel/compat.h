@@ -36,14 +36,14 @@
 #if PAVO_HAS_CREATE_CQ_ATTRS
 #define pavo_cq_args struct uverbs_attr_bundle
 
-static inline struct ib_udata *pavo_cq_udata(pavo_cq_args *args)
+static inline struct ib_udata *pavo_cq_get_udata(pavo_cq_args *args)
 {
 	return args ? &args->driver_udata : NULL;
 }
 #else
 #define pavo_cq_args struct ib_udata
 
-static inline struct ib_udata *pavo_cq_udata(pavo_cq_args *args)
+static inline struct ib_udata *pavo_cq_get_udata(pavo_cq_args *args)
 {
 	return args;
 }
@@ -298,8 +298,8 @@ struct pavo_counter_object {
  */
 #if PAVO_HAS_IPV6_STUB
 #include <net/ipv6_stubs.h>
-static inline struct dst_entry *pavo_ip6_route(struct net *net,
-					       struct flowi6 *fl)
+static inline struct dst_entry *pavo_ip6_find_route(struct net *net,
+						    struct flowi6 *fl)
 {
 	return ipv6_stub->ipv6_dst_lookup_flow(net, NULL, fl, NULL);
 }
@@ -312,8 +312,8 @@ static inline struct net_device *pavo_ip6_dev_find(struct net *net,
 #elif IS_ENABLED(CONFIG_IPV6)
 #include <net/addrconf.h>
 #include <net/ipv6.h>
-static inline struct dst_entry *pavo_ip6_route(struct net *net,
-					       struct flowi6 *fl)
+static inline struct dst_entry *pavo_ip6_find_route(struct net *net,
+						    struct flowi6 *fl)
 {
 	return ip6_dst_lookup_flow(net, NULL, fl, NULL);
 }
@@ -324,8 +324,8 @@ static inline struct net_device *pavo_ip6_dev_find(struct net *net,
 	return ipv6_dev_find(net, addr, NULL);
 }
 #else
-static inline struct dst_entry *pavo_ip6_route(struct net *net,
-					       struct flowi6 *fl)
+static inline struct dst_entry *pavo_ip6_find_route(struct net *net,
+						    struct flowi6 *fl)
 {
 	return ERR_PTR(-EAFNOSUPPORT);
 }

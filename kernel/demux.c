@@ -37,7 +37,7 @@ static bool service_fits(const struct pavo_qp *qp, u8 opcode,
 {
 	bool request = info->flags & PAVO_OPF_REQUEST;
 
-	if (pavo_opcode_service(opcode) != pavo_service(qp))
+	if (pavo_opcode_get_service(opcode) != pavo_qp_get_service(qp))
 		return false;
 	return request ? !pavo_is_xrc_initiator(qp) : !pavo_is_xrc_target(qp);
 }
@@ -80,9 +80,9 @@ static bool accept_packet(struct pavo_qp *qp, const struct pavo_rx *rx)
 		pavo_count(qp, rx_drop_service);
 		return false;
 	}
-	if (unlikely(!pavo_pkey_ok(pkt->pkey, PAVO_PKEY_DEFAULT))) {
+	if (unlikely(!pavo_pkey_matches(pkt->pkey, PAVO_PKEY_DEFAULT))) {
 		pavo_count(qp, rx_drop_pkey);
-		pavo_violation(&qp->dev->bad_pkeys);
+		pavo_count_violation(&qp->dev->bad_pkeys);
 		return false;
 	}
 	if (unlikely(!state_takes(qp, pkt->info->flags & PAVO_OPF_REQUEST))) {
@@ -108,8 +108,8 @@ static bool accept_packet(struct pavo_qp *qp, const struct pavo_rx *rx)
 static void count_packet(const struct pavo_stats *stats,
 			 const struct pavo_rx *rx)
 {
-	pavo_stats_add_bh(stats, rx_packets, pavo_rx_packets(rx));
-	pavo_stats_add_bh(stats, rx_bytes, pavo_rx_wire_bytes(rx));
+	pavo_stats_add_bh(stats, rx_packets, pavo_rx_get_packets(rx));
+	pavo_stats_add_bh(stats, rx_bytes, pavo_rx_get_wire_bytes(rx));
 }
 
 /* Deliver one copy, which the responder handles like any packet. */
@@ -175,11 +175,11 @@ static u32 hash_sender(const struct pavo_mcast *mcast, const struct pavo_rx *rx)
 }
 
 /*
- * Queue a packet if there is room for its sender. The skb keeps the hash where it had its
- * priority, which received packets need no more.
+ * Queue a packet. The skb keeps the hash where it had its priority, which received packets need no
+ * more. Return: 0; -ENOBUFS: too many packets, or too many of its sender, wait.
  */
-static bool queue_group_packet(struct pavo_mcast *mcast,
-			       const struct pavo_rx *rx)
+static int queue_group_packet(struct pavo_mcast *mcast,
+			      const struct pavo_rx *rx)
 {
 	u32 sender = hash_sender(mcast, rx);
 	struct sk_buff *skb = rx->skb;
@@ -196,7 +196,7 @@ static bool queue_group_packet(struct pavo_mcast *mcast,
 		__skb_queue_tail(&mcast->deferred, skb);
 	}
 	spin_unlock_irqrestore(&mcast->deferred.lock, flags);
-	return room;
+	return room ? 0 : -ENOBUFS;
 }
 
 /* Remove and free the first packet. */
@@ -214,7 +214,7 @@ static void free_group_packet(struct pavo_mcast *mcast, struct sk_buff *skb)
 /* Leave a packet to the adapter's work, in order; consumes it. */
 static void defer_group_packet(struct pavo_dev *dev, struct pavo_rx *rx)
 {
-	if (queue_group_packet(&dev->mcast, rx)) {
+	if (!queue_group_packet(&dev->mcast, rx)) {
 		queue_work(dev->wq, &dev->mcast.work);
 		return;
 	}
@@ -224,10 +224,10 @@ static void defer_group_packet(struct pavo_dev *dev, struct pavo_rx *rx)
 
 static void deliver_to_group(struct pavo_rx *rx)
 {
-	struct pavo_dev *dev = pavo_dev_of(rx->port);
+	struct pavo_dev *dev = pavo_port_to_dev(rx->port);
 
 	if (unlikely(!skb_queue_empty_lockless(&dev->mcast.deferred) ||
-		     !pavo_budget_in_tick(PAVO_LOOP_GROUPS, COPIES_A_TICK))) {
+		     pavo_budget_check_tick(PAVO_LOOP_GROUPS, COPIES_A_TICK))) {
 		defer_group_packet(dev, rx);
 		return;
 	}
@@ -324,7 +324,7 @@ static void deliver_packet(struct pavo_rx *rx)
 		deliver_to_group(rx);
 		goto out;
 	}
-	qp = pavo_qp_find(pavo_dev_of(rx->port), rx->pkt.dqpn);
+	qp = pavo_qp_find(pavo_port_to_dev(rx->port), rx->pkt.dqpn);
 	count_packet(qp ? &qp->stats : stats, rx);
 	if (qp)
 		trace_pavo_receive(qp, &rx->pkt, rx->pkt.payload);

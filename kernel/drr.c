@@ -50,7 +50,7 @@ static bool is_first(const struct pavo_drr *drr,
 }
 
 /* Return the number of free credits of a pool. */
-static u32 credits_left(const struct pavo_pool_state *pool)
+static u32 get_credits_left(const struct pavo_pool_state *pool)
 {
 	if (!pool->limit)
 		return ~0u;
@@ -78,7 +78,7 @@ static u32 enqueue_for_credit(struct pavo_drr *drr,
 
 static u32 take_credits(struct pavo_pool_state *pool, u32 *held, u32 want)
 {
-	u32 free = credits_left(pool);
+	u32 free = get_credits_left(pool);
 
 	if (want > free)
 		want = free;
@@ -94,7 +94,7 @@ static bool resume_service(struct pavo_drr *drr, struct pavo_drr_queue *queue,
 			   enum pavo_pool pool)
 {
 	if (queue->deficit <= 0 || drr->serving || !is_first(drr, queue) ||
-	    queue->pool != pool || !credits_left(&drr->pool[pool]))
+	    queue->pool != pool || !get_credits_left(&drr->pool[pool]))
 		return false;
 	list_del_init(&queue->node);
 	drr->serving = queue;
@@ -121,11 +121,11 @@ u32 pavo_drr_take(struct pavo_drr *drr, struct pavo_drr_queue *queue,
 		return want;
 	state = &drr->pool[pool];
 	/* Returned credits are for queue pairs that waited for them. */
-	if (!credits_left(state) ||
+	if (!get_credits_left(state) ||
 	    (drr->serving != queue && !list_empty(&state->active_list)))
 		return enqueue_for_credit(drr, queue, pool);
 	want = take_credits(state, &queue->held[pool], want);
-	queue->scarce = !credits_left(state);
+	queue->scarce = !get_credits_left(state);
 	return want;
 }
 
@@ -194,7 +194,7 @@ struct pavo_drr_queue *pavo_drr_next(struct pavo_drr *drr)
 	for (i = 0; i < PAVO_POOLS; i++) {
 		index = (drr->next_pool + i) % PAVO_POOLS;
 		pool = &drr->pool[index];
-		if (list_empty(&pool->active_list) || !credits_left(pool))
+		if (list_empty(&pool->active_list) || !get_credits_left(pool))
 			continue;
 		drr->next_pool = (index + 1) % PAVO_POOLS;
 		return schedule_first(drr, pool);

@@ -331,7 +331,7 @@ err_dealloc:
 }
 
 /* rdma link add NAME type pavo netdev NDEV */
-static int pavo_newlink(const char *name, struct net_device *ndev)
+static int add_link(const char *name, struct net_device *ndev)
 {
 	const char *why;
 	int err;
@@ -347,7 +347,7 @@ static int pavo_newlink(const char *name, struct net_device *ndev)
 
 static struct rdma_link_ops pavo_link_ops = {
 	.type = "pavo",
-	.newlink = pavo_newlink,
+	.newlink = add_link,
 };
 
 static void change_link(struct pavo_dev *dev, const struct net_device *ndev)
@@ -399,7 +399,7 @@ static int handle_netdev_event(struct notifier_block *nb, unsigned long event,
 
 	rcu_read_lock();
 	port = pavo_port_find(ndev);
-	dev = port ? pavo_dev_of(port) : NULL;
+	dev = port ? pavo_port_to_dev(port) : NULL;
 	if (dev && !kobject_get_unless_zero(&dev->ib.dev.kobj))
 		dev = NULL;
 	rcu_read_unlock();
@@ -521,7 +521,7 @@ err_deferred_free:
 
 static void __exit pavo_exit(void)
 {
-	/* waits for calls of pavo_newlink(), and allows no new ones */
+	/* waits for calls of add_link(), and allows no new ones */
 	rdma_link_unregister(&pavo_link_ops);
 	unregister_netdevice_notifier(&pavo_netdev_notifier);
 	remove_adapters();

@@ -59,8 +59,8 @@ struct pavo_op {
 /** The table, by enum pavo_wqe_op; a row for each number that a doorbell can carry. */
 extern const struct pavo_op pavo_ops[PAVO_DB_OP_MASK + 1];
 
-/** pavo_op - return the row of an operation; any value of a doorbell's operation bits has one. */
-static inline const struct pavo_op *pavo_op(u8 op)
+/** pavo_op_find - return the row of an operation; all values of a doorbell's bits have one. */
+static inline const struct pavo_op *pavo_op_find(u8 op)
 {
 	return &pavo_ops[op & PAVO_DB_OP_MASK];
 }
@@ -68,20 +68,20 @@ static inline const struct pavo_op *pavo_op(u8 op)
 /** pavo_op_is_local - true if the adapter executes it without sending a packet. */
 static inline bool pavo_op_is_local(u8 op)
 {
-	return pavo_op(op)->answer == PAVO_ANSWER_NONE;
+	return pavo_op_find(op)->answer == PAVO_ANSWER_NONE;
 }
 
 /** pavo_op_is_answered - true if it gets a response that takes a responder resource. */
 static inline bool pavo_op_is_answered(u8 op)
 {
-	return pavo_op(op)->answer >= PAVO_ANSWER_READ;
+	return pavo_op_find(op)->answer >= PAVO_ANSWER_READ;
 }
 
 /** pavo_op_brings - true if the answer has data for memory of the requester. */
 static inline bool pavo_op_brings(u8 op)
 {
-	return pavo_op(op)->answer == PAVO_ANSWER_READ ||
-	       pavo_op(op)->answer == PAVO_ANSWER_VALUE;
+	return pavo_op_find(op)->answer == PAVO_ANSWER_READ ||
+	       pavo_op_find(op)->answer == PAVO_ANSWER_VALUE;
 }
 
 #ifdef __KERNEL__

@@ -45,7 +45,7 @@ static DEFINE_IDA(pavo_parents);
  * A link in "net" belongs to the interface's namespace: in others the folder is empty.
  */
 static const struct kobj_ns_type_operations *
-pavo_net_ns_type(pavo_kobject_arg *kobj)
+get_net_ns_type(pavo_kobject_arg *kobj)
 {
 	return &net_ns_type_operations;
 }
@@ -58,7 +58,7 @@ static void release_net(struct kobject *kobj)
 static const struct kobj_type pavo_net_type = {
 	.release = release_net,
 	.sysfs_ops = &kobj_sysfs_ops,
-	.child_ns_type = pavo_net_ns_type,
+	.child_ns_type = get_net_ns_type,
 };
 
 int pavo_parent_create(struct pavo_parent *parent)

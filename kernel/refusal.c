@@ -38,7 +38,7 @@ struct refusal {
 static unsigned int net_id;
 static DEFINE_SPINLOCK(refusals_lock); /* all of them, held for a copy */
 
-static struct refusal *refusal_of_caller(void)
+static struct refusal *find_caller_refusal(void)
 {
 	return net_generic(current->nsproxy->net_ns, net_id);
 }
@@ -46,7 +46,7 @@ static struct refusal *refusal_of_caller(void)
 int pavo_refuse(const char *name, const struct net_device *ndev, int err,
 		const char *why)
 {
-	struct refusal *refusal = refusal_of_caller();
+	struct refusal *refusal = find_caller_refusal();
 
 	pr_err_ratelimited("%s: %s\n", ndev->name, why);
 	spin_lock(&refusals_lock);
@@ -62,7 +62,7 @@ int pavo_refuse(const char *name, const struct net_device *ndev, int err,
 void pavo_refusal_forget(void)
 {
 	spin_lock(&refusals_lock);
-	refusal_of_caller()->why = NULL;
+	find_caller_refusal()->why = NULL;
 	spin_unlock(&refusals_lock);
 }
 
@@ -72,7 +72,7 @@ ssize_t pavo_refusal_show(char *buf)
 	struct refusal last;
 
 	spin_lock(&refusals_lock);
-	last = *refusal_of_caller();
+	last = *find_caller_refusal();
 	spin_unlock(&refusals_lock);
 	if (!last.why)
 		return 0;

@@ -31,8 +31,8 @@ enum pavo_seen_verdict {
 	PAVO_SEEN_FAR, /* PAVO_SEEN_BITS or more ahead of the first missing one */
 };
 
-static inline u64 *pavo_seen_bits(struct pavo_seen *seen, u32 fragment,
-				  u64 *bit)
+static inline u64 *pavo_seen_get_bits(struct pavo_seen *seen, u32 fragment,
+				      u64 *bit)
 {
 	u32 at = fragment % PAVO_SEEN_BITS;
 
@@ -52,7 +52,7 @@ pavo_seen_find_ahead(struct pavo_seen *seen, u32 ahead)
 
 	if (ahead >= PAVO_SEEN_BITS)
 		return PAVO_SEEN_FAR;
-	bits = pavo_seen_bits(seen, seen->base + ahead, &bit);
+	bits = pavo_seen_get_bits(seen, seen->base + ahead, &bit);
 	return *bits & bit ? PAVO_SEEN_DUPLICATE : PAVO_SEEN_NEW;
 }
 
@@ -70,10 +70,10 @@ static inline void pavo_seen_note(struct pavo_seen *seen, u32 fragment)
 {
 	u64 *bits, bit;
 
-	bits = pavo_seen_bits(seen, fragment, &bit);
+	bits = pavo_seen_get_bits(seen, fragment, &bit);
 	*bits |= bit;
 	/* Ends: each round clears a bit, and there are PAVO_SEEN_BITS. */
-	while (bits = pavo_seen_bits(seen, seen->base, &bit), *bits & bit) {
+	while (bits = pavo_seen_get_bits(seen, seen->base, &bit), *bits & bit) {
 		*bits &= ~bit;
 		seen->base++;
 	}

@@ -109,7 +109,7 @@ static void apply_path(struct pavo_qp_attrs *to, const struct ib_qp_attr *attr,
 		to->dest_qpn = attr->dest_qp_num;
 	if (mask & IB_QP_PATH_MTU) {
 		to->mtu_code = attr->path_mtu;
-		to->mtu = pavo_mtu_bytes(attr->path_mtu);
+		to->mtu = pavo_mtu_to_bytes(attr->path_mtu);
 	}
 	if (mask & IB_QP_AV) {
 		to->ah = attr->ah_attr;
@@ -154,7 +154,7 @@ void pavo_qp_query(struct pavo_qp *qp, struct ib_qp_attr *attr, int mask,
 
 	memset(attr, 0, sizeof(*attr));
 	mutex_lock(&qp->modify_mutex);
-	attr->qp_state = pavo_qp_state(qp);
+	attr->qp_state = pavo_qp_get_state(qp);
 	attr->cur_qp_state = attr->qp_state;
 	attr->path_mtu = from->mtu_code;
 	attr->path_mig_state = IB_MIG_MIGRATED;

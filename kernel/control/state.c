@@ -181,10 +181,10 @@ static int set_flow(struct pavo_qp *qp)
 	qp->conn.qpn = qp->ib.qp_num;
 	qp->conn.dqpn = qp->attr.dest_qpn;
 	qp->conn.type = qp->ib.qp_type;
-	qp->conn.peer_type = pavo_peer_type(qp);
+	qp->conn.peer_type = pavo_qp_get_peer_type(qp);
 	qp->has_flow = true;
 	unlock_sides(qp);
-	pavo_conn_enter(&qp->conn, pavo_qp_state(qp) >= IB_QPS_RTS);
+	pavo_conn_enter(&qp->conn, pavo_qp_get_state(qp) >= IB_QPS_RTS);
 	if (had_flow)
 		pavo_flow_destroy(&old);
 	return 0;
@@ -232,7 +232,7 @@ static int move_state(struct pavo_qp *qp, int from, int next,
 	case IB_QPS_ERR:
 		/* Repeat if a side has moved the QP to SQE. */
 		while (from != IB_QPS_ERR && pavo_qp_to_error(qp, from))
-			from = pavo_qp_state(qp);
+			from = pavo_qp_get_state(qp);
 		run_sides(qp);
 		return 0;
 	}
@@ -258,7 +258,7 @@ static int move_state(struct pavo_qp *qp, int from, int next,
 static int modify_locked(struct pavo_qp *qp, const struct ib_qp_attr *attr,
 			 int mask)
 {
-	int cur = pavo_qp_state(qp);
+	int cur = pavo_qp_get_state(qp);
 	int next = mask & IB_QP_STATE ? attr->qp_state : cur;
 	struct pavo_qp_attrs old = qp->attr;
 	int err;

@@ -118,20 +118,21 @@ struct pavo_direct {
 	struct pavo_direct_slot *slots;
 };
 
-static inline u32 pavo_direct_registers_size(const struct pavo_direct *window)
+static inline u32
+pavo_direct_get_registers_size(const struct pavo_direct *window)
 {
 	return PAGE_ALIGN(window->shape.ranges *
 			  sizeof(struct pavo_direct_register));
 }
 
-static inline u64 pavo_direct_length(const struct pavo_direct *window)
+static inline u64 pavo_direct_get_length(const struct pavo_direct *window)
 {
 	return (u64)window->shape.ranges * window->shape.size;
 }
 
-/** pavo_direct_page - return page @at of a buffer. Locked, or the buffer is pinned. */
-static inline struct page *pavo_direct_page(const struct pavo_direct *window,
-					    u32 buffer, u32 at)
+/** pavo_direct_find_page - return page @at of a buffer. Locked, or the buffer is pinned. */
+static inline struct page *
+pavo_direct_find_page(const struct pavo_direct *window, u32 buffer, u32 at)
 {
 	return window->pages[(size_t)buffer * window->npages + at];
 }

@@ -115,8 +115,8 @@ static int alloc_memory(struct pavo_direct *window)
 	const u32 ranges = window->shape.ranges;
 	const gfp_t gfp = GFP_KERNEL_ACCOUNT;
 
-	window->registers =
-		__vmalloc(pavo_direct_registers_size(window), gfp | __GFP_ZERO);
+	window->registers = __vmalloc(pavo_direct_get_registers_size(window),
+				      gfp | __GFP_ZERO);
 	window->pages = kvcalloc(window->nbuffers * window->npages,
 				 sizeof(struct page *), gfp);
 	window->current_pages =
@@ -191,7 +191,7 @@ struct pavo_direct *pavo_direct_open(struct ib_pd *ibpd,
 	if (!window)
 		return ERR_PTR(-ENOMEM);
 	window->mr = pavo_mr_claimed(ibpd, args->base,
-				     pavo_direct_length(window),
+				     pavo_direct_get_length(window),
 				     window->current_pages, &pavo_direct_claims,
 				     window);
 	if (IS_ERR(window->mr)) {
@@ -206,9 +206,9 @@ struct pavo_direct *pavo_direct_open(struct ib_pd *ibpd,
 	mutex_unlock(&dev->directs->mutex);
 
 	resp->base = args->base;
-	resp->length = pavo_direct_length(window);
+	resp->length = pavo_direct_get_length(window);
 	resp->registers = resp->length;
-	resp->registers_size = pavo_direct_registers_size(window);
+	resp->registers_size = pavo_direct_get_registers_size(window);
 	resp->lkey = window->mr->region->key;
 	return window;
 }
@@ -240,7 +240,8 @@ void pavo_direct_close(struct pavo_direct *window)
 	set_closed(window);
 	mutex_lock(&window->map_mutex);
 	/* The registers stay mapped, so that a process which reads them does not fault. */
-	unmap_mapping_range(&window->mapping, 0, pavo_direct_length(window), 1);
+	unmap_mapping_range(&window->mapping, 0, pavo_direct_get_length(window),
+			    1);
 	mutex_unlock(&window->map_mutex);
 	/* No packet finds the window after this. */
 	pavo_mr_end_claimed(window->mr);

@@ -88,7 +88,7 @@ static u32 copy_transfer(struct pavo_direct *window, const struct transfer *t,
 
 	while (done < t->len) {
 		at = t->place.offset + done;
-		page = pavo_direct_page(window, t->buffer, at / PAGE_SIZE);
+		page = pavo_direct_find_page(window, t->buffer, at / PAGE_SIZE);
 		part = min_t(u32, t->len - done, PAGE_SIZE - at % PAGE_SIZE);
 		n = read ? copy_page_to_iter(page, at % PAGE_SIZE, part, iter) :
 			   copy_page_from_iter(page, at % PAGE_SIZE, part,
@@ -129,7 +129,7 @@ static int find_place(const struct pavo_direct *window, loff_t pos, size_t len,
 	struct pavo_direct_shape shape = window->shape;
 
 	shape.base = 0;
-	if (pos < 0 || !pavo_direct_find(&shape, pos, len, place))
+	if (pos < 0 || pavo_direct_find(&shape, pos, len, place))
 		return -EINVAL;
 	return 0;
 }
@@ -142,7 +142,7 @@ static ssize_t do_transfer(struct kiocb *iocb, struct iov_iter *iter, bool read)
 	u32 done;
 	int err;
 
-	if (!want || (read && iocb->ki_pos >= pavo_direct_length(window)))
+	if (!want || (read && iocb->ki_pos >= pavo_direct_get_length(window)))
 		return 0;
 	err = find_place(window, iocb->ki_pos, read ? 1 : want, &t.place);
 	if (err)
@@ -183,7 +183,7 @@ static ssize_t write_iter(struct kiocb *iocb, struct iov_iter *iter)
 static loff_t direct_llseek(struct file *file, loff_t offset, int whence)
 {
 	return fixed_size_llseek(file, offset, whence,
-				 pavo_direct_length(file->private_data));
+				 pavo_direct_get_length(file->private_data));
 }
 
 static __poll_t direct_poll(struct file *file, poll_table *table)
@@ -213,8 +213,8 @@ static __poll_t direct_poll(struct file *file, poll_table *table)
  * Return the number of pages from @offset to the end of its range, if the bus side may access them,
  * and mark the range as mapped; else 0. map_mutex is held.
  */
-static unsigned long pages_at(struct pavo_direct *window, u64 offset,
-			      bool write)
+static unsigned long mark_range_mapped(struct pavo_direct *window, u64 offset,
+				       bool write)
 {
 	struct pavo_direct_slot *slot;
 	unsigned long pages = 0;
@@ -248,8 +248,8 @@ static vm_fault_t direct_fault(struct vm_fault *vmf)
 	int err = -EFAULT;
 
 	mutex_lock(&window->map_mutex);
-	pages = pages_at(window, (u64)vmf->pgoff << PAGE_SHIFT,
-			 vmf->flags & FAULT_FLAG_WRITE);
+	pages = mark_range_mapped(window, (u64)vmf->pgoff << PAGE_SHIFT,
+				  vmf->flags & FAULT_FLAG_WRITE);
 	pages = min(pages, (vma->vm_end - address) >> PAGE_SHIFT);
 	left = pages;
 	if (pages)
@@ -273,7 +273,8 @@ static int map_registers(struct pavo_direct *window, struct vm_area_struct *vma)
 	void *from = window->registers;
 	int err = 0;
 
-	if (vma->vm_end - vma->vm_start > pavo_direct_registers_size(window))
+	if (vma->vm_end - vma->vm_start >
+	    pavo_direct_get_registers_size(window))
 		return -EINVAL;
 	if (vma->vm_flags & VM_WRITE)
 		return -EPERM;
@@ -289,7 +290,7 @@ static int direct_mmap(struct file *file, struct vm_area_struct *vma)
 {
 	struct pavo_direct *window = file->private_data;
 	u64 start = (u64)vma->vm_pgoff << PAGE_SHIFT;
-	u64 length = pavo_direct_length(window);
+	u64 length = pavo_direct_get_length(window);
 
 	if (vma->vm_flags & VM_EXEC)
 		return -EPERM;

@@ -17,7 +17,7 @@ static struct pavo_direct_slot *find_slot(const struct pavo_region *region,
 {
 	struct pavo_direct *window = region->owner;
 
-	if (!pavo_direct_find(&window->shape, va, len, place))
+	if (pavo_direct_find(&window->shape, va, len, place))
 		return NULL;
 	return &window->slots[place->range];
 }
@@ -139,7 +139,7 @@ static enum pavo_status begin_load(const struct pavo_claim *claim,
 		if (place.offset != range->done + range->response)
 			break;
 		pavo_direct_transition(range, PAVO_DIRECT_LOADING);
-		*to = pavo_direct_address(&window->shape, place.range) +
+		*to = pavo_direct_get_address(&window->shape, place.range) +
 		      (range->whole ? range->response : 0);
 		status = PAVO_ST_OK;
 		break;

@@ -19,7 +19,8 @@ bool pavo_direct_is_used(const struct pavo_direct *window, u32 buffer)
 	if (window->buffers[buffer].maps)
 		return true;
 	for (i = 0; i < window->npages; i++) {
-		if (page_ref_count(pavo_direct_page(window, buffer, i)) > 1)
+		if (page_ref_count(pavo_direct_find_page(window, buffer, i)) >
+		    1)
 			return true;
 	}
 	return false;
@@ -77,7 +78,7 @@ int pavo_direct_take_buffer(struct pavo_direct *window, u32 range)
 	window->slots[range].range.buffer = number;
 	for (i = 0; i < window->npages; i++)
 		WRITE_ONCE(window->current_pages[first + i],
-			   pavo_direct_page(window, number, i));
+			   pavo_direct_find_page(window, number, i));
 	return 0;
 }
 

@@ -49,8 +49,8 @@ static const struct direct_state states[PAVO_DIRECT_STATES] = {
 	[PAVO_DIRECT_ENDING] = { "ending", false, false, TO(IDLE) },
 };
 
-bool pavo_direct_find(const struct pavo_direct_shape *shape, u64 at, u64 len,
-		      struct pavo_direct_place *place)
+int pavo_direct_find(const struct pavo_direct_shape *shape, u64 at, u64 len,
+		     struct pavo_direct_place *place)
 {
 	u64 offset = at - shape->base, range;
 	u32 rest;
@@ -58,9 +58,9 @@ bool pavo_direct_find(const struct pavo_direct_shape *shape, u64 at, u64 len,
 	/* The offset of an address below the base wraps, and is behind the end. */
 	range = div_u64_rem(offset, shape->size, &rest);
 	if (range >= shape->ranges || len > shape->size - rest)
-		return false;
+		return -ERANGE;
 	*place = (struct pavo_direct_place){ .range = range, .offset = rest };
-	return true;
+	return 0;
 }
 
 bool pavo_direct_bus_valid(const struct pavo_direct_range *range)

@@ -82,20 +82,20 @@ struct pavo_direct_shape {
  * @len:   bytes from there on
  * @place: set
  *
- * Return: true; false: the bytes are not in one range of the window.
+ * Return: 0; -ERANGE: the bytes are not in one range of the window.
  */
-bool pavo_direct_find(const struct pavo_direct_shape *shape, u64 at, u64 len,
-		      struct pavo_direct_place *place);
+int pavo_direct_find(const struct pavo_direct_shape *shape, u64 at, u64 len,
+		     struct pavo_direct_place *place);
 
-/** pavo_direct_address - return the address of the first byte of a range. */
-static inline u64 pavo_direct_address(const struct pavo_direct_shape *shape,
-				      u32 range)
+/** pavo_direct_get_address - return the address of the first byte of a range. */
+static inline u64 pavo_direct_get_address(const struct pavo_direct_shape *shape,
+					  u32 range)
 {
 	return shape->base + (u64)range * shape->size;
 }
 
-/** pavo_direct_buffer_offset - return the offset of a byte in a buffer with a header in front. */
-static inline u32 pavo_direct_buffer_offset(u32 offset, u32 header)
+/** pavo_direct_get_buffer_offset - return the offset of a byte in a buffer behind a header. */
+static inline u32 pavo_direct_get_buffer_offset(u32 offset, u32 header)
 {
 	return offset + header;
 }

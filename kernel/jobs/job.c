@@ -130,7 +130,7 @@ static int find_free_slot(void)
 }
 
 /* Find a free slot for @job and account it. Return: the slot, or a negative errno. Mutex held. */
-static int account_slot(struct pavo_job *job)
+static int alloc_job_slot(struct pavo_job *job)
 {
 	int slot, err;
 
@@ -153,7 +153,7 @@ static int take_job_slot(struct pavo_job *job)
 	int slot;
 
 	mutex_lock(&jobs_mutex);
-	slot = account_slot(job);
+	slot = alloc_job_slot(job);
 	if (slot >= 0) {
 		job->slot = slot;
 		jobs[slot] = job;

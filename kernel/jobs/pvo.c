@@ -10,7 +10,7 @@ static enum pavo_pvo_result find_table(const struct pavo_tce_table *tables,
 				       u32 job, u64 pvo,
 				       const struct pavo_tce_table **found)
 {
-	const struct pavo_tce_table *table = &tables[pavo_pvo_table(pvo)];
+	const struct pavo_tce_table *table = &tables[pavo_pvo_get_table(pvo)];
 	/* Pairs with the release in pavo_tce_assign(): a table with a job is complete. */
 	u32 owner = smp_load_acquire(&table->job);
 
@@ -34,7 +34,7 @@ static enum pavo_pvo_result find_entry(const struct pavo_tce_table *table,
 	/* The index comes from a packet: a CPU may speculate past the check. */
 	index = array_index_nospec(index, count);
 	*tce = READ_ONCE(table->tce[index]);
-	if (!*tce || pavo_tce_key(*tce) != pavo_tce_key(pvo))
+	if (!*tce || pavo_tce_get_key(*tce) != pavo_tce_get_key(pvo))
 		return PAVO_PVO_KEY;
 	return PAVO_PVO_OK;
 }
@@ -43,7 +43,7 @@ enum pavo_pvo_result pavo_pvo_translate(const struct pavo_tce_table *tables,
 					u32 job, u64 pvo,
 					struct pavo_pvo_place *place)
 {
-	u64 offset = pavo_pvo_offset(pvo);
+	u64 offset = pavo_pvo_get_offset(pvo);
 	const struct pavo_tce_table *table;
 	enum pavo_pvo_result result;
 	u64 tce, in_page;
@@ -57,7 +57,7 @@ enum pavo_pvo_result pavo_pvo_translate(const struct pavo_tce_table *tables,
 	if (result)
 		return result;
 	in_page = offset & ((1ull << shift) - 1);
-	place->real = pavo_tce_real(tce) + in_page;
+	place->real = pavo_tce_get_real(tce) + in_page;
 	place->left = (1ull << shift) - in_page;
 	return PAVO_PVO_OK;
 }
@@ -65,7 +65,7 @@ enum pavo_pvo_result pavo_pvo_translate(const struct pavo_tce_table *tables,
 enum pavo_pvo_result pavo_pvo_check(const struct pavo_tce_table *tables,
 				    u32 job, u64 pvo, u64 length)
 {
-	u64 offset = pavo_pvo_offset(pvo);
+	u64 offset = pavo_pvo_get_offset(pvo);
 	const struct pavo_tce_table *table;
 	enum pavo_pvo_result result;
 	u64 index, last, tce;

@@ -58,36 +58,36 @@ struct pavo_pvo_place {
 	u64 left;
 };
 
-/** pavo_pvo - the PVO of byte @offset of table @table, with region key @key. */
-static inline u64 pavo_pvo(u32 key, u32 table, u64 offset)
+/** pavo_pvo_make - the PVO of byte @offset of table @table, with region key @key. */
+static inline u64 pavo_pvo_make(u32 key, u32 table, u64 offset)
 {
 	return (u64)key << (PAVO_PVO_TABLE_BITS + PAVO_PVO_OFFSET_BITS) |
 	       (u64)table << PAVO_PVO_OFFSET_BITS | offset;
 }
 
-static inline u32 pavo_pvo_table(u64 pvo)
+static inline u32 pavo_pvo_get_table(u64 pvo)
 {
 	return (pvo >> PAVO_PVO_OFFSET_BITS) & (PAVO_TCE_TABLES - 1);
 }
 
-static inline u64 pavo_pvo_offset(u64 pvo)
+static inline u64 pavo_pvo_get_offset(u64 pvo)
 {
 	return pvo & PAVO_PVO_OFFSET_MASK;
 }
 
-/** pavo_tce_key - the 22 bits that say to which buffer a PVO or TCE belongs. */
-static inline u32 pavo_tce_key(u64 pvo_or_tce)
+/** pavo_tce_get_key - the 22 bits that say to which buffer a PVO or TCE belongs. */
+static inline u32 pavo_tce_get_key(u64 pvo_or_tce)
 {
 	return pvo_or_tce >> PAVO_PVO_OFFSET_BITS;
 }
 
-/** pavo_tce - the TCE of a page of the buffer of @pvo, at real address @real. */
-static inline u64 pavo_tce(u64 pvo, u64 real)
+/** pavo_tce_make - the TCE of a page of the buffer of @pvo, at real address @real. */
+static inline u64 pavo_tce_make(u64 pvo, u64 real)
 {
 	return (pvo & ~PAVO_PVO_OFFSET_MASK) | real;
 }
 
-static inline u64 pavo_tce_real(u64 tce)
+static inline u64 pavo_tce_get_real(u64 tce)
 {
 	return tce & PAVO_PVO_OFFSET_MASK;
 }

@@ -237,8 +237,8 @@ static int reserve_entries(unsigned int table, u32 count,
 	bitmap_set(space->used, at, count);
 	space->in_use += count;
 	*run = (struct pavo_tce_run){
-		.pvo = pavo_pvo(take_tce_key(space), table,
-				(u64)at << t->shift),
+		.pvo = pavo_pvo_make(take_tce_key(space), table,
+				     (u64)at << t->shift),
 		.table = table,
 		.first = at,
 		.count = count,
@@ -274,8 +274,8 @@ static void write_entries(const struct pavo_tce_run *run, struct page **pages)
 
 	for (i = 0; i < run->count; i++) {
 		WRITE_ONCE(tce[i],
-			   pavo_tce(run->pvo,
-				    page_to_phys(pages[(u64)i << order])));
+			   pavo_tce_make(run->pvo,
+					 page_to_phys(pages[(u64)i << order])));
 		yield_at_page(i);
 	}
 }

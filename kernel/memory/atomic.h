@@ -43,8 +43,8 @@ static inline u64 pavo_atomic_add(u64 a, u64 b, u64 tops)
 	return ((a & ~tops) + (b & ~tops)) ^ ((a ^ b) & tops);
 }
 
-/** pavo_atomic_result - the new value of a word that held @old. */
-static inline u64 pavo_atomic_result(const struct pavo_atomic *op, u64 old)
+/** pavo_atomic_compute - the new value of a word that held @old. */
+static inline u64 pavo_atomic_compute(const struct pavo_atomic *op, u64 old)
 {
 	switch (op->aop) {
 	case PAVO_AOP_FETCH_ADD:

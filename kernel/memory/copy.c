@@ -22,7 +22,7 @@
  * Find the index of the page with byte @at, counted from the start of the region's first page.
  * @at comes from packets: it was checked, but a CPU may speculate past that check.
  */
-static unsigned long region_page_index(const struct pavo_region *region, u64 at)
+static unsigned long find_page_index(const struct pavo_region *region, u64 at)
 {
 	unsigned long count = PFN_UP(region->offset + region->length);
 
@@ -39,9 +39,9 @@ static __always_inline struct page *find_page(const struct pavo_region *region,
 		at = va - region->iova + region->offset;
 		*offset = offset_in_page(at);
 		if (unlikely(region->paged))
-			return pavo_odp_page(region->odp,
-					     region_page_index(region, at));
-		return region->pages[region_page_index(region, at)];
+			return pavo_odp_find_page(region->odp,
+						  find_page_index(region, at));
+		return region->pages[find_page_index(region, at)];
 	}
 
 	/* The region of all kernel memory: its addresses are kernel addresses. */
@@ -107,9 +107,9 @@ enum pavo_status pavo_payload_attach(struct pavo_xmit *x,
 	struct pavo_span from;
 
 	if (region->copied)
-		return pavo_xmit_full();
-	status = pavo_xmit_name(x, lkey, region->token,
-				region->access & PAVO_ACCESS_CLAIMED);
+		return pavo_xmit_get_full_status();
+	status = pavo_xmit_set_key(x, lkey, region->token,
+				   region->access & PAVO_ACCESS_CLAIMED);
 	for (; len && !status; va += from.len, len -= from.len) {
 		from = pavo_region_span(region, va, len);
 		status = pavo_xmit_attach(x, from.page, from.offset, from.len);
@@ -128,7 +128,7 @@ enum pavo_status pavo_payload_copy(struct pavo_xmit *x,
 		n = min_t(unsigned int, len, PAGE_SIZE);
 		to = pavo_xmit_put(x, n);
 		if (unlikely(!to))
-			return pavo_xmit_full();
+			return pavo_xmit_get_full_status();
 		pavo_region_read(region, va, to, n);
 	}
 	return PAVO_ST_OK;
@@ -181,7 +181,7 @@ static int exchange_word(atomic64_t *word, const struct pavo_atomic *op,
 	for (i = 0; i < ATTEMPTS; i++) {
 		*orig = old;
 		if (atomic64_try_cmpxchg(word, &old,
-					 pavo_atomic_result(op, old)))
+					 pavo_atomic_compute(op, old)))
 			return 0;
 	}
 	return -EAGAIN;

@@ -100,7 +100,7 @@ void pavo_dmabuf_release(struct pavo_dmabuf *dmabuf)
 }
 
 /* Find the page at a kernel address. Return: NULL: none, as behind registers of a device. */
-static struct page *page_at(const void *at)
+static struct page *find_page_at(const void *at)
 {
 	struct page *page = NULL;
 
@@ -125,7 +125,7 @@ static int list_pages(struct pavo_dmabuf *dmabuf, u64 offset, u64 length)
 		return -ENOMEM;
 	at = start - dmabuf->offset;
 	for (i = 0; i < npages; i++, at += PAGE_SIZE) {
-		dmabuf->pages[i] = page_at(at);
+		dmabuf->pages[i] = find_page_at(at);
 		if (!dmabuf->pages[i])
 			return -EOPNOTSUPP;
 		if (!(i % PAGES_BEFORE_RESCHED))

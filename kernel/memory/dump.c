@@ -13,7 +13,7 @@
 /* Most lines of an adapter: seq_file keeps all of its output in memory. */
 #define LINES 65536
 
-static const char *kind_of(const struct pavo_region *region)
+static const char *get_region_kind(const struct pavo_region *region)
 {
 	if (region->mw)
 		return region->mw->ib.type == IB_MW_TYPE_1 ? "window-1" :
@@ -53,7 +53,7 @@ static void show_region(struct seq_file *file, const struct pavo_dev *dev,
 			const struct pavo_region *region)
 {
 	seq_printf(file, "%s key %08x pd %u %s %s", dev->ib.name, region->key,
-		   region->pd->ib.res.id, kind_of(region),
+		   region->pd->ib.res.id, get_region_kind(region),
 		   region->valid ? "valid" : "free");
 	if (region->valid) {
 		seq_printf(file, " at %llx length %llx", region->iova,

@@ -41,22 +41,22 @@ static u32 hash_index(const void *index, u32 len, u32 seed)
 }
 
 /* The index stays, while a bind or unbind may change the tag. */
-static u32 index_of_region(const struct pavo_region *region)
+static u32 get_region_index(const struct pavo_region *region)
 {
 	return READ_ONCE(region->key) >> 8;
 }
 
 static u32 hash_region(const void *region, u32 len, u32 seed)
 {
-	const u32 index = index_of_region(region);
+	const u32 index = get_region_index(region);
 
 	return hash_index(&index, len, seed);
 }
 
 /* Return: 0: @region has that index. */
-static int compare_index(struct rhashtable_compare_arg *arg, const void *region)
+static int diff_index(struct rhashtable_compare_arg *arg, const void *region)
 {
-	return index_of_region(region) != *(const u32 *)arg->key;
+	return get_region_index(region) != *(const u32 *)arg->key;
 }
 
 static const struct rhashtable_params by_index = {
@@ -64,7 +64,7 @@ static const struct rhashtable_params by_index = {
 	.head_offset = offsetof(struct pavo_region, node),
 	.hashfn = hash_index,
 	.obj_hashfn = hash_region,
-	.obj_cmpfn = compare_index,
+	.obj_cmpfn = diff_index,
 	.automatic_shrinking = true,
 };
 
@@ -234,7 +234,8 @@ static bool are_pages_present(const struct pavo_region *region, u64 va, u64 len,
 			      int access)
 {
 	return likely(!region->paged) ||
-	       pavo_odp_present(region, va, len, access & PAVO_ACCESS_WRITES);
+	       pavo_odp_is_present(region, va, len,
+				   access & PAVO_ACCESS_WRITES);
 }
 
 enum pavo_status pavo_xlate(struct pavo_dev *dev, struct pavo_pd *pd, u32 key,
@@ -291,8 +292,8 @@ enum pavo_status pavo_check_remote(struct pavo_key_state *key_state, u32 key,
 }
 
 /* Find a remote-key slot: pavo_rkm_slots_replace() has set them before the QP could receive. */
-static atomic64_t *key_slot_of(const struct pavo_key_state *key_state,
-			       unsigned int slot)
+static atomic64_t *get_key_slot(const struct pavo_key_state *key_state,
+				unsigned int slot)
 {
 	return &rcu_dereference(key_state->rkm.slots)->slot[slot];
 }
@@ -317,17 +318,17 @@ enum pavo_status pavo_use_begin(struct pavo_key_state *key_state,
 enum pavo_status pavo_use_enter(struct pavo_key_state *key_state,
 				unsigned int slot)
 {
-	return pavo_key_slot_enter(key_slot_of(key_state, slot)) ?
+	return pavo_key_slot_enter(get_key_slot(key_state, slot)) ?
 		       PAVO_ST_STATE :
 		       PAVO_ST_OK;
 }
 
 void pavo_use_leave(struct pavo_key_state *key_state, unsigned int slot)
 {
-	pavo_key_slot_leave(key_slot_of(key_state, slot));
+	pavo_key_slot_leave(get_key_slot(key_state, slot));
 }
 
 void pavo_use_end(struct pavo_key_state *key_state, unsigned int slot)
 {
-	pavo_key_slot_end(key_slot_of(key_state, slot));
+	pavo_key_slot_end(get_key_slot(key_state, slot));
 }

@@ -71,25 +71,25 @@ static inline bool pavo_key_slot_matches(u64 word, u32 key)
  * pavo_key_slot_revoke - clear "valid" if the operation uses @key.
  * @slot: the slot
  * @key:  the key that was invalidated
- * @left: set to the word without "valid"; for pavo_key_slot_quiet(), if it is of @key
+ * @left: set to the word without "valid"; for pavo_key_slot_is_quiet(), if it is of @key
  *
- * Return: true if this call cleared it; false if the operation uses another key, or another
- * walk had cleared it before.
+ * Return: 0: this call cleared it; -EALREADY: the operation uses another key, or another walk had
+ * cleared it before.
  */
-static inline bool pavo_key_slot_revoke(atomic64_t *slot, u32 key, u64 *left)
+static inline int pavo_key_slot_revoke(atomic64_t *slot, u32 key, u64 *left)
 {
 	s64 word = atomic64_read(slot);
 
 	do {
 		*left = word & ~PAVO_KEY_SLOT_VALID;
 		if (!pavo_key_slot_matches(word, key))
-			return false;
+			return -EALREADY;
 	} while (!atomic64_try_cmpxchg(slot, &word, *left));
-	return true;
+	return 0;
 }
 
-/** pavo_key_slot_quiet - true if the copy that ran when the slot was revoked has ended. */
-static inline bool pavo_key_slot_quiet(const atomic64_t *slot, u64 left)
+/** pavo_key_slot_is_quiet - true if the copy that ran when the slot was revoked has ended. */
+static inline bool pavo_key_slot_is_quiet(const atomic64_t *slot, u64 left)
 {
 	return !(left & PAVO_KEY_SLOT_BUSY) ||
 	       (u64)atomic64_read_acquire(slot) != left;

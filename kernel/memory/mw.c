@@ -34,7 +34,7 @@ int pavo_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 
 	if (pavo_charge(&mw->charge, sizeof(*mw), udata))
 		return -ENOMEM;
-	mw->account = pavo_caller_account_if(udata);
+	mw->account = pavo_caller_get_account_if(udata);
 	err = pavo_object_take(dev, PAVO_OBJ_MW, mw->account);
 	if (err)
 		goto err_charge;
@@ -181,8 +181,8 @@ static enum pavo_status check_bind_range(const struct pavo_key_state *key_state,
  * Make the key after the bind: a memory window keeps its index, and the bind chooses the tag. The
  * index bits of the bind are ignored (IBA 10.6.7.2.1).
  */
-static u32 key_of_bind(const struct pavo_region *now,
-		       const struct pavo_bind_seg *seg)
+static u32 make_bind_key(const struct pavo_region *now,
+			 const struct pavo_bind_seg *seg)
 {
 	return (now->key & ~PAVO_KEY_TAG) | (seg->new_rkey & PAVO_KEY_TAG);
 }
@@ -235,7 +235,7 @@ static enum pavo_status bind_mw(struct pavo_key_state *key_state,
 		if (status)
 			return status;
 	}
-	key = key_of_bind(now, seg);
+	key = make_bind_key(now, seg);
 	*old = unbind_mw(mw, key);
 	if (!mr)
 		return PAVO_ST_OK;

@@ -86,18 +86,18 @@ struct pavo_odp {
 	unsigned long *pages;
 };
 
-static struct page *entry_page(unsigned long entry)
+static struct page *get_entry_page(unsigned long entry)
 {
 	return (struct page *)(entry & ~FLAGS);
 }
 
-struct page *pavo_odp_page(const struct pavo_odp *odp, unsigned long index)
+struct page *pavo_odp_find_page(const struct pavo_odp *odp, unsigned long index)
 {
-	return entry_page(READ_ONCE(odp->pages[index]));
+	return get_entry_page(READ_ONCE(odp->pages[index]));
 }
 
-bool pavo_odp_present(const struct pavo_region *region, u64 va, u64 len,
-		      bool write)
+bool pavo_odp_is_present(const struct pavo_region *region, u64 va, u64 len,
+			 bool write)
 {
 	unsigned long need = write ? FLAGS : PRESENT;
 	u64 at = va - region->iova + region->offset;
@@ -138,7 +138,7 @@ static void hide_pages(struct pavo_odp *odp, unsigned long first,
 		resched_at_page(i);
 		entry = odp->pages[i];
 		if (entry & WRITABLE)
-			set_page_dirty(entry_page(entry));
+			set_page_dirty(get_entry_page(entry));
 		WRITE_ONCE(odp->pages[i], 0);
 	}
 }
@@ -203,7 +203,7 @@ static int store_pages(struct pavo_odp *odp, unsigned long seq,
 		entry = (unsigned long)pages[i] | PRESENT;
 		if (writable)
 			entry |= WRITABLE;
-		if (entry_page(old) == pages[i])
+		if (get_entry_page(old) == pages[i])
 			entry |= old & WRITABLE;
 		WRITE_ONCE(odp->pages[first + i], entry);
 		if (device && !old)

@@ -46,7 +46,7 @@ struct pavo_missing {
 #define PAVO_HAS_ODP true
 
 /**
- * pavo_odp_present - check whether all pages of a translated range are there.
+ * pavo_odp_is_present - check whether all pages of a translated range are there.
  * @region: an on-demand region
  * @va:     first byte
  * @len:    bytes
@@ -55,9 +55,10 @@ struct pavo_missing {
  * Context: RCU read side; pages that are there stay until it ends.
  * Return: true if they are.
  */
-bool pavo_odp_present(const struct pavo_region *region, u64 va, u64 len,
-		      bool write);
-struct page *pavo_odp_page(const struct pavo_odp *odp, unsigned long index);
+bool pavo_odp_is_present(const struct pavo_region *region, u64 va, u64 len,
+			 bool write);
+struct page *pavo_odp_find_page(const struct pavo_odp *odp,
+				unsigned long index);
 
 /**
  * pavo_fault_request - have a pager bring in a range that is not there (PAVO_ST_FAULT). The
@@ -111,14 +112,14 @@ int pavo_advise_mr(struct ib_pd *ibpd, enum ib_uverbs_advise_mr_advice advice,
 #define PAVO_HAS_ODP false
 #define pavo_advise_mr NULL
 
-static inline bool pavo_odp_present(const struct pavo_region *region, u64 va,
-				    u64 len, bool write)
+static inline bool pavo_odp_is_present(const struct pavo_region *region, u64 va,
+				       u64 len, bool write)
 {
 	return false;
 }
 
-static inline struct page *pavo_odp_page(const struct pavo_odp *odp,
-					 unsigned long index)
+static inline struct page *pavo_odp_find_page(const struct pavo_odp *odp,
+					      unsigned long index)
 {
 	return NULL;
 }

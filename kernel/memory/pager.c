@@ -167,7 +167,7 @@ static bool leave_pager(struct pavo_pager *pager)
 	return !--pager->threads && !pager->users;
 }
 
-static int pager_thread(void *data)
+static int run_pager(void *data)
 {
 	struct pavo_pager *pager = data;
 	bool lingered = false, last, seen;
@@ -204,7 +204,7 @@ static int begin_thread(struct pavo_pager *pager)
 {
 	struct task_struct *task;
 
-	task = kthread_run(pager_thread, pager, "pavo_pager");
+	task = kthread_run(run_pager, pager, "pavo_pager");
 	if (!IS_ERR(task))
 		atomic_inc(&begun);
 	return PTR_ERR_OR_ZERO(task);

@@ -207,8 +207,8 @@ static bool fits_memlock(unsigned long npages)
 }
 
 /* Make a pin of the range. It is in no table yet; drop_pin() frees it. */
-static struct pavo_pin *new_pin(const void *owner, u64 start, u64 length,
-				bool writable)
+static struct pavo_pin *alloc_pin(const void *owner, u64 start, u64 length,
+				  bool writable)
 {
 	/* A range of no bytes has no page, even if @start is not at the beginning of one. */
 	unsigned long npages = length ? PFN_UP(offset_in_page(start) + length) :
@@ -355,7 +355,7 @@ static struct part *find_part(const struct pavo_pin *pin,
 	return NULL;
 }
 
-static struct part *new_part(struct pavo_pin *pin)
+static struct part *alloc_part(struct pavo_pin *pin)
 {
 	struct part *part = kzalloc(sizeof(*part), GFP_KERNEL_ACCOUNT);
 	int err;
@@ -381,7 +381,7 @@ static struct part *new_part(struct pavo_pin *pin)
 /* Count one more use by the calling process. */
 static int begin_pin_use(struct pavo_pin *pin)
 {
-	struct part *part = find_part(pin, current->mm) ?: new_part(pin);
+	struct part *part = find_part(pin, current->mm) ?: alloc_part(pin);
 
 	if (IS_ERR(part))
 		return PTR_ERR(part);
@@ -446,7 +446,7 @@ struct pavo_pin *pavo_pin(const void *owner, u64 start, u64 length,
 	struct pavo_pin *made, *pin;
 	int err;
 
-	made = new_pin(owner, start, length, writable);
+	made = alloc_pin(owner, start, length, writable);
 	if (IS_ERR(made))
 		return made;
 	mutex_lock(&pins_mutex);

@@ -97,7 +97,7 @@ static void set_memory(struct pavo_region *region,
 struct pavo_mr *pavo_mr_alloc(struct ib_pd *ibpd, int access)
 {
 	struct pavo_dev *dev = to_pavo_dev(ibpd->device);
-	kuid_t account = pavo_caller_account_if(ibpd->uobject);
+	kuid_t account = pavo_caller_get_account_if(ibpd->uobject);
 	struct pavo_mr *mr;
 
 	if (pavo_object_take(dev, PAVO_OBJ_MR, account))

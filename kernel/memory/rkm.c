@@ -39,12 +39,12 @@ static void revoke_slot(struct pavo_walk *walk, atomic64_t *slot, u32 key)
 	u64 left;
 
 	/* Where another walk revoked the slot, a copy may still run: this walk waits, too. */
-	walk->matches += pavo_key_slot_revoke(slot, key, &left);
-	if ((u32)left != key || pavo_key_slot_quiet(slot, left))
+	walk->matches += !pavo_key_slot_revoke(slot, key, &left);
+	if ((u32)left != key || pavo_key_slot_is_quiet(slot, left))
 		return;
 	walk->stalls++;
 	/* Another CPU is copying one packet. */
-	while (!pavo_key_slot_quiet(slot, left))
+	while (!pavo_key_slot_is_quiet(slot, left))
 		cpu_relax();
 }
 
@@ -173,7 +173,7 @@ static void finish_walk_request(struct pavo_dev *dev,
 	 * grace period, then for its work.
 	 */
 	rcu_read_lock();
-	/* Pairs with the acquires in pavo_rkm_came_back() and pavo_side_waits(). */
+	/* Pairs with the acquires in pavo_rkm_has_come_back() and pavo_side_waits(). */
 	smp_store_release(&request->state, PAVO_RKM_DONE);
 	queue_work(dev->wq, &key_state->work);
 	rcu_read_unlock();
@@ -209,7 +209,7 @@ static void serve_walks(struct pavo_dev *dev, struct list_head *requests)
 		finish_walk_request(dev, request);
 }
 
-static void rkm_work(struct work_struct *work)
+static void run_rkm_work(struct work_struct *work)
 {
 	struct pavo_rkm *rkm = container_of(work, struct pavo_rkm, work);
 	struct pavo_dev *dev = container_of(rkm, struct pavo_dev, rkm);
@@ -276,7 +276,7 @@ void pavo_rkm_init(struct pavo_rkm *rkm)
 	spin_lock_init(&rkm->list_lock);
 	spin_lock_init(&rkm->lock);
 	INIT_LIST_HEAD(&rkm->requests);
-	INIT_WORK(&rkm->work, rkm_work);
+	INIT_WORK(&rkm->work, run_rkm_work);
 }
 
 static void add_slot_link(struct pavo_rkm_link *link, struct pavo_rkm_qp *qp,

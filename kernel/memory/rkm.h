@@ -211,8 +211,8 @@ enum pavo_status pavo_rkm_start(struct pavo_key_state *key_state,
  */
 u32 pavo_rkm_cost(const struct pavo_pd *pd);
 
-/** pavo_rkm_came_back - true once for each request, when its walk is done. */
-static inline bool pavo_rkm_came_back(struct pavo_rkm_request *request)
+/** pavo_rkm_has_come_back - true once for each request, when its walk is done. */
+static inline bool pavo_rkm_has_come_back(struct pavo_rkm_request *request)
 {
 	/* Pairs with the release in finish_walk_request(). */
 	if (smp_load_acquire(&request->state) != PAVO_RKM_DONE)

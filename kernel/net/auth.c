@@ -50,7 +50,7 @@ static unsigned int add_header(u8 *to, const struct sk_buff *skb,
 
 	if (from + PAVO_BTH_LEN > skb_headlen(skb))
 		return 0;
-	op = pavo_op_info(skb->data[from]);
+	op = pavo_opcode_get_info(skb->data[from]);
 	if (!op || from + op->hdr_len > skb_headlen(skb))
 		return 0;
 	memcpy(to, skb->data + from, op->hdr_len);

@@ -32,7 +32,7 @@ static unsigned int put_lengths(const struct pavo_coalesced *coalesced)
 	for (i = 0; i < coalesced->count; i++)
 		longest = max_t(unsigned int, longest, coalesced->len[i]);
 	skb_put_data(coalesced->skb, coalesced->len,
-		     pavo_coalesced_trailer(coalesced->count));
+		     pavo_coalesced_get_trailer(coalesced->count));
 	return longest;
 }
 
@@ -61,12 +61,12 @@ unsigned int pavo_coalesced_len(const struct sk_buff *skb,
 				const struct pavo_meta *meta, u32 i)
 {
 	unsigned int back =
-		sizeof(*meta) + pavo_coalesced_trailer(meta->packets);
+		sizeof(*meta) + pavo_coalesced_get_trailer(meta->packets);
 	u16 len;
 
 	if (i >= meta->packets || meta->packets > PAVO_COALESCED_PACKETS ||
 	    skb->len < back ||
-	    skb_copy_bits(skb, skb->len - back + pavo_coalesced_trailer(i),
+	    skb_copy_bits(skb, skb->len - back + pavo_coalesced_get_trailer(i),
 			  &len, sizeof(len)))
 		return 0;
 	return len;
@@ -82,7 +82,7 @@ enum pavo_parse_status pavo_coalesced_parse(struct pavo_pkt *pkt,
 		return PAVO_PARSE_SHORT;
 	/* The packet has no space for its ICRC. */
 	status = pavo_parse_headers(pkt, skb, from, len + PAVO_ICRC_LEN);
-	if (status == PAVO_PARSE_OK && !pavo_coalesced_allowed(pkt->opcode))
+	if (status == PAVO_PARSE_OK && !pavo_coalesced_is_allowed(pkt->opcode))
 		return PAVO_PARSE_OPCODE;
 	return status;
 }
@@ -95,23 +95,23 @@ static bool is_for_same_qp(const struct pavo_pkt *pkt,
 	       !((pkt->opcode ^ first->opcode) & PAVO_SVC_MASK);
 }
 
-bool pavo_rx_next(struct pavo_rx *rx)
+int pavo_rx_next(struct pavo_rx *rx)
 {
 	struct pavo_pkt pkt pavo_uncleared;
 
 	if (likely(rx->index + 1 >= rx->meta.packets))
-		return false;
+		return -ENODATA;
 	rx->at += pavo_coalesced_len(rx->skb, &rx->meta, rx->index++);
 	if (pavo_coalesced_parse(&pkt, rx->skb, rx->at,
 				 pavo_coalesced_len(rx->skb, &rx->meta,
 						    rx->index)) ||
 	    !is_for_same_qp(&pkt, &rx->pkt)) {
 		pavo_stats_add(rx->port->stats, rx_drop_opcode, 1);
-		return false;
+		return -EBADMSG;
 	}
 	rx->pkt = pkt;
 	rx->payload = rx->at + pkt.info->hdr_len;
-	return true;
+	return 0;
 }
 
 u32 pavo_rx_unit_bytes(const struct pavo_rx *rx)
@@ -119,6 +119,6 @@ u32 pavo_rx_unit_bytes(const struct pavo_rx *rx)
 	if (!rx->meta.packets)
 		return pavo_gso_bytes(&rx->pkt, rx->pkt.payload);
 	return rx->skb->len - rx->at - sizeof(rx->meta) -
-	       pavo_coalesced_trailer(rx->meta.packets) +
+	       pavo_coalesced_get_trailer(rx->meta.packets) +
 	       rx->meta.packets * PAVO_ICRC_LEN;
 }

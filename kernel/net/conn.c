@@ -97,7 +97,7 @@ static void join_pair(struct pavo_conn *conn, struct pavo_conn *peer)
 }
 
 /* End the pair of a queue pair, and forget what was known of their path. Lock held. */
-static void part_pair(struct pavo_conn *conn)
+static void split_pair(struct pavo_conn *conn)
 {
 	struct pavo_conn *peer;
 
@@ -130,7 +130,7 @@ void pavo_conn_enter(struct pavo_conn *conn, bool sent)
 	hash_add_rcu(connected, &conn->node, conn->end);
 	note_change();
 	if (sent)
-		pavo_conn_sent_plain(conn);
+		pavo_conn_note_plain(conn);
 	peer = find_peer(conn);
 	if (peer)
 		join_pair(conn, peer);
@@ -144,7 +144,7 @@ void pavo_conn_leave(struct pavo_conn *conn)
 		hash_del_rcu(&conn->node);
 		note_change();
 	}
-	part_pair(conn);
+	split_pair(conn);
 	WRITE_ONCE(conn->named, false);
 	WRITE_ONCE(conn->refused, false);
 	conn->plain_until = 0;
@@ -189,26 +189,27 @@ static void note_arrival(struct pavo_conn *conn, struct pavo_conn *peer)
 }
 
 /*
- * An authentic packet of a queue pair that is not the pair of @conn has arrived. Return: true: it
- * is the pair now: the two have each other as peers, and no packet of @conn has arrived elsewhere.
+ * An authentic packet of a queue pair that is not the pair of @conn has arrived. Make that one the
+ * pair if the two have each other as peers, and no packet of @conn has arrived elsewhere.
+ * Return: 0; -EBUSY.
  */
-static bool change_pair(struct pavo_conn *conn, struct pavo_conn *from)
+static int change_pair(struct pavo_conn *conn, struct pavo_conn *from)
 {
 	bool fits;
 
 	if (READ_ONCE(conn->arrives))
-		return false;
+		return -EBUSY;
 	spin_lock_bh(&pairs_lock);
 	fits = hash_hashed(&conn->node) && hash_hashed(&from->node) &&
 	       is_peer(from, conn) && !conn->arrives;
 	if (fits) {
-		part_pair(conn);
-		part_pair(from);
+		split_pair(conn);
+		split_pair(from);
 		join_pair(conn, from);
 		WRITE_ONCE(from->arrives, true);
 	}
 	spin_unlock_bh(&pairs_lock);
-	return fits;
+	return fits ? 0 : -EBUSY;
 }
 
 /* True if a packet comes from the flow's destination and is for its source. */
@@ -234,7 +235,7 @@ static bool accepts_other(struct pavo_conn *conn, const struct pavo_rx *rx)
 
 	if (!from)
 		return false;
-	if (change_pair(conn, from))
+	if (!change_pair(conn, from))
 		return true;
 	WRITE_ONCE(from->refused, true);
 	return false;

@@ -93,8 +93,8 @@ static inline bool pavo_conn_is_stranger(struct pavo_conn *conn,
 /* Longest time that a packet may take from its sender to its receiver. */
 #define PAVO_PLAIN_LIFETIME (4 * HZ)
 
-/** pavo_conn_sent_plain - record that a packet was sent without metadata. */
-static inline void pavo_conn_sent_plain(struct pavo_conn *conn)
+/** pavo_conn_note_plain - record that a packet was sent without metadata. */
+static inline void pavo_conn_note_plain(struct pavo_conn *conn)
 {
 	WRITE_ONCE(conn->plain_until, get_jiffies_64() + PAVO_PLAIN_LIFETIME);
 }

@@ -103,7 +103,7 @@ void pavo_deferred_make(struct sk_buff *skb, unsigned int unit,
 static void set_merged_type(struct sk_buff *skb, unsigned int at,
 			    unsigned int npkts, bool ipv6)
 {
-	const struct pavo_op_info *op = pavo_op_info(skb->data[at]);
+	const struct pavo_op_info *op = pavo_opcode_get_info(skb->data[at]);
 
 	skb_set_inner_mac_header(skb, at);
 	skb_set_inner_network_header(skb, at);
@@ -173,7 +173,7 @@ enum pavo_parse_status pavo_deferred_parse(struct pavo_pkt *pkt,
 	status = pavo_parse_headers(pkt, skb, from, len);
 	if (status != PAVO_PARSE_OK || pkt->payload <= unit)
 		return status;
-	if (!pavo_gso_allowed(pkt->opcode))
+	if (!pavo_gso_is_allowed(pkt->opcode))
 		return PAVO_PARSE_OPCODE;
 	pkt->npkts = DIV_ROUND_UP(pkt->payload, unit);
 	return PAVO_PARSE_OK;
@@ -213,7 +213,7 @@ int pavo_tx_send_deferred(const struct pavo_stats *stats,
 			  struct sk_buff *skb, const struct pavo_pkt *pkt,
 			  unsigned int unit, struct pavo_meta *meta)
 {
-	unsigned int hdr_len = pavo_op_info(pkt->opcode)->hdr_len;
+	unsigned int hdr_len = pavo_opcode_get_info(pkt->opcode)->hdr_len;
 	unsigned int payload = skb->len - hdr_len;
 	u32 bytes = pkt->npkts > 1 ? pavo_gso_bytes(pkt, payload) :
 				     skb->len + pkt->pad + PAVO_ICRC_LEN;
@@ -239,7 +239,7 @@ int pavo_tx_send_deferred(const struct pavo_stats *stats,
 /* ---------------------------------------------------------------- receiving */
 
 /* The place of verified metadata, to which the sender of the packet cannot write. */
-static struct pavo_meta *verified_meta(struct sk_buff *skb)
+static struct pavo_meta *get_verified_meta(struct sk_buff *skb)
 {
 	BUILD_BUG_ON(sizeof(struct pavo_meta) > sizeof(skb->cb));
 	return (struct pavo_meta *)skb->cb;
@@ -261,7 +261,7 @@ bool pavo_rx_verify_meta(struct pavo_rx *rx, bool local)
 		       !pavo_auth_verify(&rx->meta, rx->skb, rx->at,
 					 skb_network_header(rx->skb))))
 		return false;
-	*verified_meta(rx->skb) = rx->meta;
+	*get_verified_meta(rx->skb) = rx->meta;
 	if (unlikely(rx->meta.flags & PAVO_META_MERGED))
 		count_merged(rx->pkt.npkts);
 	return true;
@@ -269,7 +269,7 @@ bool pavo_rx_verify_meta(struct pavo_rx *rx, bool local)
 
 void pavo_rx_restore_meta(struct pavo_rx *rx)
 {
-	rx->meta = *verified_meta(rx->skb);
+	rx->meta = *get_verified_meta(rx->skb);
 }
 
 /* ------------------------------------------------------------- segmentation */
@@ -498,7 +498,7 @@ static int note_plain_packet(const struct pavo_meta *meta, u32 psn)
 		return 0;
 	conn = pavo_conn_find(meta->port, meta->qpn);
 	if (conn)
-		pavo_conn_sent_plain(conn);
+		pavo_conn_note_plain(conn);
 	if (!(meta->flags & PAVO_META_ATTACHED) ||
 	    calls->may_read(meta->port, meta->qpn, psn, meta->lkey,
 			    meta->token))

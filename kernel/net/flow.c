@@ -30,7 +30,7 @@ MODULE_PARM_DESC(trust_namespaces,
 		 "attach pages to packets to other network namespaces (N)");
 
 /* May packets of this family be sent to @daddr? */
-static bool valid_daddr(const struct in6_addr *daddr, bool ipv6)
+static bool is_valid_daddr(const struct in6_addr *daddr, bool ipv6)
 {
 	if (ipv6)
 		return !ipv6_addr_v4mapped(daddr) && !ipv6_addr_any(daddr);
@@ -94,7 +94,7 @@ int pavo_flow_init(struct pavo_flow *flow, const struct pavo_port *port,
 	rcu_read_lock();
 	err = take_sgid(flow);
 	rcu_read_unlock();
-	if (!err && !valid_daddr(&flow->daddr, flow->ipv6))
+	if (!err && !is_valid_daddr(&flow->daddr, flow->ipv6))
 		err = -EINVAL;
 	if (!err && cached)
 		err = dst_cache_init(&flow->cache, GFP_KERNEL_ACCOUNT);
@@ -158,7 +158,7 @@ static struct dst_entry *find_route6(struct pavo_flow *flow,
 	};
 	struct dst_entry *dst;
 
-	dst = pavo_ip6_route(net, &fl);
+	dst = pavo_ip6_find_route(net, &fl);
 	return IS_ERR(dst) ? NULL : dst;
 }
 
@@ -232,7 +232,7 @@ static bool has_local_destination(const struct pavo_flow *flow, struct net *net)
 			pavo_ip6_dev_find(net, &flow->daddr) :
 			__ip_dev_find(net, flow->daddr.s6_addr32[3], false);
 
-	return ndev && pavo_port_on(ndev);
+	return ndev && pavo_port_find_on(ndev);
 }
 
 void pavo_flow_connect(struct pavo_flow *flow, const void *user)

@@ -35,31 +35,31 @@ struct arrival {
 	bool ipv6;
 };
 
-static const u8 *arrival_bth(const struct arrival *arrival)
+static const u8 *get_arrival_bth(const struct arrival *arrival)
 {
 	return arrival->skb->data + arrival->at;
 }
 
-static const struct udphdr *udp_of(const struct arrival *arrival)
+static const struct udphdr *get_arrival_udp(const struct arrival *arrival)
 {
-	return (const void *)(arrival_bth(arrival) - sizeof(struct udphdr));
+	return (const void *)(get_arrival_bth(arrival) - sizeof(struct udphdr));
 }
 
 /* GRO takes no IPv4 header with options to a socket, but IPv6 with extension headers. */
-static const void *ip_of(const struct arrival *arrival)
+static const void *get_arrival_ip(const struct arrival *arrival)
 {
-	return (const u8 *)udp_of(arrival) -
+	return (const u8 *)get_arrival_udp(arrival) -
 	       (arrival->ipv6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr));
 }
 
-static bool arrival_icrc_ok(const struct arrival *arrival)
+static bool is_arrival_icrc_ok(const struct arrival *arrival)
 {
 	const unsigned int from = arrival->at + PAVO_BTH_LEN;
 	u32 crc;
 
-	return !pavo_packet_crc(&crc, arrival->skb, ip_of(arrival),
-				arrival->ipv6, udp_of(arrival),
-				arrival_bth(arrival), from,
+	return !pavo_packet_crc(&crc, arrival->skb, get_arrival_ip(arrival),
+				arrival->ipv6, get_arrival_udp(arrival),
+				get_arrival_bth(arrival), from,
 				arrival->skb->len - from) &&
 	       crc == PAVO_CRC_GOOD;
 }
@@ -67,8 +67,8 @@ static bool arrival_icrc_ok(const struct arrival *arrival)
 /* True if it is for this namespace: pavo must not merge packets that are forwarded. */
 static bool is_local(const struct arrival *arrival, struct net *net)
 {
-	const struct ipv6hdr *ip6 = ip_of(arrival);
-	const struct iphdr *ip4 = ip_of(arrival);
+	const struct ipv6hdr *ip6 = get_arrival_ip(arrival);
+	const struct iphdr *ip4 = get_arrival_ip(arrival);
 
 	if (arrival->ipv6)
 		return pavo_ip6_dev_find(net, &ip6->daddr);
@@ -97,7 +97,8 @@ static bool ends_in_one_piece(const struct sk_buff *skb)
 static int parse_arrival(struct arrival *arrival)
 {
 	struct sk_buff *skb = arrival->skb;
-	const struct pavo_op_info *op = pavo_op_info(*arrival_bth(arrival));
+	const struct pavo_op_info *op =
+		pavo_opcode_get_info(*get_arrival_bth(arrival));
 	const unsigned int len = skb_gro_len(skb);
 
 	/* Senders of this machine make super-packets themselves, and mark their packets. */
@@ -107,13 +108,15 @@ static int parse_arrival(struct arrival *arrival)
 	/* Pull headers only, so that payload in fragments stays there. */
 	if (!skb_gro_header_slow(skb, arrival->at + op->hdr_len, arrival->at))
 		return -EINVAL;
-	if (udp_of(arrival)->check ||
-	    ntohs(udp_of(arrival)->len) != len + sizeof(struct udphdr) ||
+	if (get_arrival_udp(arrival)->check ||
+	    ntohs(get_arrival_udp(arrival)->len) !=
+		    len + sizeof(struct udphdr) ||
 	    (arrival->ipv6 &&
-	     ((struct ipv6hdr *)ip_of(arrival))->nexthdr != IPPROTO_UDP))
+	     ((struct ipv6hdr *)get_arrival_ip(arrival))->nexthdr !=
+		     IPPROTO_UDP))
 		return -EINVAL;
-	if (pavo_parse(&arrival->pkt, arrival_bth(arrival), op->hdr_len, len) !=
-		    PAVO_PARSE_OK ||
+	if (pavo_parse(&arrival->pkt, get_arrival_bth(arrival), op->hdr_len,
+		       len) != PAVO_PARSE_OK ||
 	    !ends_in_one_piece(skb))
 		return -EINVAL;
 	return 0;
@@ -130,7 +133,8 @@ static int parse_waiting(struct arrival *gso)
 	const unsigned int icrc = count > 1 ? PAVO_ICRC_LEN : 0;
 
 	if (NAPI_GRO_CB(skb)->flush || NAPI_GRO_CB(skb)->is_flist ||
-	    pavo_parse(&gso->pkt, arrival_bth(gso), skb_headlen(skb) - gso->at,
+	    pavo_parse(&gso->pkt, get_arrival_bth(gso),
+		       skb_headlen(skb) - gso->at,
 		       skb->len - gso->at + icrc) != PAVO_PARSE_OK)
 		return -EINVAL;
 	gso->pkt.npkts = count;
@@ -140,7 +144,7 @@ static int parse_waiting(struct arrival *gso)
 /* ----------------------------------------------------------------- merging */
 
 /* Number of fragments that a packet has after its ICRC is trimmed. */
-static unsigned int frags_of_payload(const struct sk_buff *skb)
+static unsigned int count_payload_frags(const struct sk_buff *skb)
 {
 	const struct skb_shared_info *info = skb_shinfo(skb);
 	unsigned int n = info->nr_frags;
@@ -169,7 +173,7 @@ static void trim_icrc(struct sk_buff *skb)
 	}
 }
 
-static unsigned int headers_of(const struct arrival *arrival)
+static unsigned int get_headers_len(const struct arrival *arrival)
 {
 	return arrival->at + arrival->pkt.info->hdr_len;
 }
@@ -178,13 +182,14 @@ static unsigned int headers_of(const struct arrival *arrival)
 static bool frags_fit(const struct arrival *gso, const struct arrival *next)
 {
 	const struct sk_buff *to = gso->skb, *skb = next->skb;
-	unsigned int n = frags_of_payload(skb);
+	unsigned int n = count_payload_frags(skb);
 
 	n += NAPI_GRO_CB(to)->count > 1 ? skb_shinfo(to)->nr_frags :
-					  frags_of_payload(to);
+					  count_payload_frags(to);
 	/* One fragment is for the metadata. */
-	return skb_headlen(skb) == headers_of(next) && !skb_has_frag_list(to) &&
-	       to->pp_recycle == skb->pp_recycle && n < MAX_SKB_FRAGS;
+	return skb_headlen(skb) == get_headers_len(next) &&
+	       !skb_has_frag_list(to) && to->pp_recycle == skb->pp_recycle &&
+	       n < MAX_SKB_FRAGS;
 }
 
 /*
@@ -194,7 +199,7 @@ static bool frags_fit(const struct arrival *gso, const struct arrival *next)
 static bool may_append(const struct arrival *gso, const struct arrival *next)
 {
 	return (skb_has_frag_list(gso->skb) ||
-		skb_headlen(next->skb) > headers_of(next)) &&
+		skb_headlen(next->skb) > get_headers_len(next)) &&
 	       skb_shinfo(next->skb)->nr_frags < MAX_SKB_FRAGS;
 }
 
@@ -244,7 +249,7 @@ static void merge_payload(struct arrival *gso, struct arrival *next)
 	if (fit)
 		move_frags(to, skb);
 	else
-		append_skb(to, skb, headers_of(next));
+		append_skb(to, skb, get_headers_len(next));
 	to->len += next->pkt.payload + next->pkt.pad;
 	to->data_len += next->pkt.payload + next->pkt.pad;
 	skb_shinfo(to)->flags |= skb_shinfo(skb)->flags & SKBFL_SHARED_FRAG;
@@ -267,10 +272,10 @@ static int merge_packet(struct arrival *gso, struct arrival *next,
 	    pavo_gso_append(&gso->pkt, unit, &next->pkt) ||
 	    !(frags_fit(gso, next) || may_append(gso, next)))
 		return -EINVAL;
-	if (is_packet &&
-	    (skb_cloned(skb) || !is_local(gso, net) || !arrival_icrc_ok(gso)))
+	if (is_packet && (skb_cloned(skb) || !is_local(gso, net) ||
+			  !is_arrival_icrc_ok(gso)))
 		return -EINVAL;
-	if (!arrival_icrc_ok(next))
+	if (!is_arrival_icrc_ok(next))
 		return -EINVAL;
 	merge_payload(gso, next);
 	skb_shinfo(skb)->gso_size = unit;
@@ -367,9 +372,9 @@ static void *append_meta(struct sk_buff *skb)
 /* Add the length of the metadata to IP and UDP headers, whose lengths the stack has set. */
 static void lengthen_headers(const struct arrival *gso, unsigned int len)
 {
-	struct udphdr *udp = (struct udphdr *)udp_of(gso);
-	struct ipv6hdr *ip6 = (struct ipv6hdr *)ip_of(gso);
-	struct iphdr *ip4 = (struct iphdr *)ip_of(gso);
+	struct udphdr *udp = (struct udphdr *)get_arrival_udp(gso);
+	struct ipv6hdr *ip6 = (struct ipv6hdr *)get_arrival_ip(gso);
+	struct iphdr *ip4 = (struct iphdr *)get_arrival_ip(gso);
 
 	be16_add_cpu(&udp->len, len);
 	if (gso->ipv6) {
@@ -395,7 +400,7 @@ int pavo_gro_complete(struct sock *sk, struct sk_buff *skb, int at)
 
 	if (likely(to))
 		lengthen_headers(&gso, PAVO_TAIL_LEN);
-	pavo_gso_finish(skb, at, NAPI_GRO_CB(skb)->count, gso.ipv6, ip_of(&gso),
-			to);
+	pavo_gso_finish(skb, at, NAPI_GRO_CB(skb)->count, gso.ipv6,
+			get_arrival_ip(&gso), to);
 	return 0;
 }

@@ -28,7 +28,7 @@ struct joined_group {
 	u32 users;
 };
 
-static struct net_device *own_ndev(const struct pavo_port *port)
+static struct net_device *find_own_ndev(const struct pavo_port *port)
 {
 	return rcu_dereference_protected(port->ndev, lockdep_rtnl_is_held());
 }
@@ -107,7 +107,7 @@ static struct joined_group *find_joined(const struct pavo_port *port,
 
 static void forget_joined(struct pavo_port *port, struct joined_group *group)
 {
-	struct net_device *ndev = own_ndev(port);
+	struct net_device *ndev = find_own_ndev(port);
 
 	if (ndev)
 		leave_ip(ndev, &group->gid);
@@ -118,7 +118,7 @@ static void forget_joined(struct pavo_port *port, struct joined_group *group)
 int pavo_net_join(struct pavo_port *port, const struct in6_addr *gid)
 {
 	struct joined_group *group = find_joined(port, gid);
-	struct net_device *ndev = own_ndev(port);
+	struct net_device *ndev = find_own_ndev(port);
 	int err;
 
 	if (group) {

@@ -37,9 +37,9 @@ static inline void pavo_gso_backoff_seen(struct pavo_gso_backoff *backoff)
 		backoff->wait--;
 }
 
-/** pavo_gso_backoff_over - true if all packets may have their ICRC deferred. */
-static inline bool pavo_gso_backoff_over(const struct pavo_gso_backoff *backoff,
-					 bool same_host)
+/** pavo_gso_backoff_is_over - true if all packets may have their ICRC deferred. */
+static inline bool
+pavo_gso_backoff_is_over(const struct pavo_gso_backoff *backoff, bool same_host)
 {
 	return same_host && !backoff->wait;
 }
@@ -49,7 +49,7 @@ static inline void pavo_gso_backoff_lost(struct pavo_gso_backoff *backoff,
 					 bool same_host)
 {
 	u32 wait = PAVO_GSO_BACKOFF_PACKETS << backoff->losses;
-	bool all = pavo_gso_backoff_over(backoff, same_host);
+	bool all = pavo_gso_backoff_is_over(backoff, same_host);
 
 	if (!all && backoff->single)
 		return;

@@ -90,7 +90,7 @@ static unsigned int check_user_packet(void *priv, struct sk_buff *skb,
 	    !pavo_net_guarded() || READ_ONCE(allow_user_packets))
 		return NF_ACCEPT;
 	rcu_read_lock();
-	port = state->out ? pavo_port_on(state->out) : NULL;
+	port = state->out ? pavo_port_find_on(state->out) : NULL;
 	if (port)
 		pavo_stats_add(port->stats, tx_drop_user_socket, 1);
 	rcu_read_unlock();

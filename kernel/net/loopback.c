@@ -76,7 +76,7 @@ static struct workqueue_struct *loopback_wq;
 /* Constant while the module is loaded. */
 static void (*receive)(struct sk_buff *skb);
 
-static struct loopback_cb *loopback_cb(struct sk_buff *skb)
+static struct loopback_cb *get_loopback_cb(struct sk_buff *skb)
 {
 	BUILD_BUG_ON(sizeof(struct loopback_cb) > sizeof(skb->cb));
 	return (struct loopback_cb *)skb->cb;
@@ -85,7 +85,7 @@ static struct loopback_cb *loopback_cb(struct sk_buff *skb)
 int pavo_local_send(struct sk_buff *skb, u8 share)
 {
 	struct loopback *in = this_cpu_ptr(&loopbacks);
-	struct loopback_cb *cb = loopback_cb(skb);
+	struct loopback_cb *cb = get_loopback_cb(skb);
 	u32 most = READ_ONCE(loopback_bytes);
 
 	if (unlikely(in->shares[share] >= most / 4 || in->bytes >= most)) {
@@ -109,7 +109,7 @@ static struct sk_buff *dequeue_packet(struct loopback *in)
 
 	if (!skb)
 		return NULL;
-	cb = loopback_cb(skb);
+	cb = get_loopback_cb(skb);
 	in->shares[cb->share] -= cb->bytes;
 	in->bytes -= cb->bytes;
 	return skb;
@@ -119,7 +119,7 @@ static struct sk_buff *dequeue_packet(struct loopback *in)
  * Deliver a packet. Its route has kept the loopback interface until now. If the namespace has ended
  * since, the route leads to blackhole_netdev, which is in another namespace.
  */
-static void loopback_packet(struct sk_buff *skb)
+static void deliver_loopback(struct sk_buff *skb)
 {
 	skb->dev = skb_dst(skb)->dev;
 	skb_dst_drop(skb);
@@ -154,14 +154,14 @@ static void deliver_slice(struct loopback *in)
 	struct sk_buff *skb;
 
 	in->busy = true;
-	in->budget = pavo_budget_slice();
+	in->budget = pavo_budget_begin_slice();
 	rcu_read_lock();
-	while (likely(pavo_budget_left(&in->budget))) {
+	while (likely(pavo_budget_remains(&in->budget))) {
 		skb = dequeue_packet(in);
 		if (!skb)
 			break;
 		pavo_budget_spend(&in->budget, 1, skb->len);
-		loopback_packet(skb);
+		deliver_loopback(skb);
 		WRITE_ONCE(in->executed, in->executed + 1);
 	}
 	rcu_read_unlock();
@@ -246,8 +246,9 @@ static void take_over_queue(struct loopback *from)
 		pavo_budget_used_up(PAVO_LOOP_OFFLINE,
 				    skb_queue_len(&from->queue), from->bytes);
 	while ((skb = dequeue_packet(from))) {
-		in->shares[loopback_cb(skb)->share] += loopback_cb(skb)->bytes;
-		in->bytes += loopback_cb(skb)->bytes;
+		in->shares[get_loopback_cb(skb)->share] +=
+			get_loopback_cb(skb)->bytes;
+		in->bytes += get_loopback_cb(skb)->bytes;
 		in->sent++;
 		__skb_queue_tail(&in->queue, skb);
 	}

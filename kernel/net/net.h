@@ -266,9 +266,9 @@ struct pavo_rx {
  * pavo_rx_next - advance to the next packet of a coalesced packet.
  * @rx: the current packet has been handled
  *
- * Return: true; false: that was the last one, or the next one is malformed (counted).
+ * Return: 0; -ENODATA: that was the last one; -EBADMSG: the next one is malformed (counted).
  */
-bool pavo_rx_next(struct pavo_rx *rx);
+int pavo_rx_next(struct pavo_rx *rx);
 
 /** pavo_rx_has_next - true if the skb of @rx has more packets behind it. */
 static inline bool pavo_rx_has_next(const struct pavo_rx *rx)
@@ -282,17 +282,17 @@ static inline bool pavo_rx_is_attached(const struct pavo_rx *rx)
 	return rx->meta.flags & PAVO_META_ATTACHED;
 }
 
-/** pavo_rx_packets - number of packets of @rx: of a super-packet or coalesced packet, or 1. */
-static inline u32 pavo_rx_packets(const struct pavo_rx *rx)
+/** pavo_rx_get_packets - number of packets of @rx: of a super-packet or coalesced packet, or 1. */
+static inline u32 pavo_rx_get_packets(const struct pavo_rx *rx)
 {
 	return rx->meta.packets ?: rx->pkt.npkts;
 }
 
-/** pavo_rx_unit_bytes - pavo_rx_wire_bytes() of packets that came as one. */
+/** pavo_rx_unit_bytes - pavo_rx_get_wire_bytes() of packets that came as one. */
 u32 pavo_rx_unit_bytes(const struct pavo_rx *rx);
 
-/** pavo_rx_wire_bytes - bytes that these packets have on a wire behind their UDP headers. */
-static inline u32 pavo_rx_wire_bytes(const struct pavo_rx *rx)
+/** pavo_rx_get_wire_bytes - bytes that these packets have on a wire behind their UDP headers. */
+static inline u32 pavo_rx_get_wire_bytes(const struct pavo_rx *rx)
 {
 	return rx->unit ? pavo_rx_unit_bytes(rx) : rx->skb->len - rx->at;
 }

@@ -38,13 +38,13 @@ static inline struct pavo_port *pavo_port_lookup(const struct net_device *ndev)
 struct pavo_port *pavo_port_below(const struct net_device *vlan);
 
 /**
- * pavo_port_on - find the port that receives the packets of an interface.
+ * pavo_port_find_on - find the port that receives the packets of an interface.
  * @ndev: the port's interface, or a VLAN of it in the same namespace
  *
  * Context: RCU read side.
  * Return: the port; NULL: none.
  */
-static inline struct pavo_port *pavo_port_on(const struct net_device *ndev)
+static inline struct pavo_port *pavo_port_find_on(const struct net_device *ndev)
 {
 	struct pavo_port *port = pavo_port_lookup(ndev);
 
@@ -268,8 +268,8 @@ int pavo_gro_complete(struct sock *sk, struct sk_buff *skb, int at);
 
 /* coalesced.c */
 
-/** pavo_coalesced_trailer - bytes that the lengths of @packets packets take. */
-static inline unsigned int pavo_coalesced_trailer(u32 packets)
+/** pavo_coalesced_get_trailer - bytes that the lengths of @packets packets take. */
+static inline unsigned int pavo_coalesced_get_trailer(u32 packets)
 {
 	return packets * sizeof(u16);
 }

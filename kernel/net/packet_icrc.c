@@ -3,8 +3,8 @@
  * packet_icrc.c - computes the ICRC over a whole packet: head, fragments and list of an skb.
  *
  * Called by tx.c for packets that are sent, and by rx.c and gro.c for received ones. wire/ masks
- * the variant header fields (pavo_icrc_head()); this file computes the CRC over that and the rest
- * of the packet by the fastest implementation of the machine. There are three:
+ * the variant header fields (pavo_icrc_build_head()); this file computes the CRC over that and the
+ * rest of the packet by the fastest implementation of the machine. There are three:
  *
  * - The functions of wire/crc32_x86.h, on 64-bit x86 where crc32_le() of the kernel uses tables: up
  *   to Linux 6.13, and in User-Mode Linux.
@@ -31,7 +31,7 @@
 /* A CRC that is being computed. */
 struct packet_crc {
 	u32 value;
-	bool owns_registers; /* the vector registers, from crc_begin() to crc_end() */
+	bool owns_registers; /* the vector registers, from begin_crc() to end_crc() */
 };
 
 #if defined(PAVO_CRC32_BY_VECTORS)
@@ -43,7 +43,7 @@ static enum pavo_crc_way crc_way __ro_after_init;
  * more than the CRC of a short block. Preemption is disabled meanwhile, for the few microseconds
  * that 64 KiB take, the most that a packet has.
  */
-static void crc_begin(struct packet_crc *crc)
+static void begin_crc(struct packet_crc *crc)
 {
 	crc->value = ~0u;
 	crc->owns_registers = crc_way != PAVO_CRC_BY_NONE && irq_fpu_usable();
@@ -51,7 +51,7 @@ static void crc_begin(struct packet_crc *crc)
 		kernel_fpu_begin();
 }
 
-static void crc_add(struct packet_crc *crc, const void *p, unsigned int len)
+static void add_to_crc(struct packet_crc *crc, const void *p, unsigned int len)
 {
 	if (len < PAVO_CRC_MIN || unlikely(!crc->owns_registers)) {
 		crc->value = crc32_le(crc->value, p, len);
@@ -61,7 +61,7 @@ static void crc_add(struct packet_crc *crc, const void *p, unsigned int len)
 	crc->value = pavo_crc32(crc_way, crc->value, p, len);
 }
 
-static void crc_end(const struct packet_crc *crc)
+static void end_crc(const struct packet_crc *crc)
 {
 	if (likely(crc->owns_registers))
 		kernel_fpu_end();
@@ -70,7 +70,7 @@ static void crc_end(const struct packet_crc *crc)
 #define CRC_TEST_LEN 1100
 
 /* True if an implementation agrees with crc32_le(). The lengths reach all of its branches. */
-static bool crc_self_test(enum pavo_crc_way way, const u8 *bytes)
+static bool test_crc(enum pavo_crc_way way, const u8 *bytes)
 {
 	static const u16 lens[] = { 16,	 17,  31,  32,	48,  63,  68,  112, 127,
 				    128, 143, 200, 255, 300, 511, 640, 1023 };
@@ -99,7 +99,7 @@ int pavo_icrc_init(void)
 		return -ENOMEM;
 	for (i = 0; i < CRC_TEST_LEN; i++)
 		bytes[i] = i * 167 >> 3;
-	while (way != PAVO_CRC_BY_NONE && !crc_self_test(way, bytes)) {
+	while (way != PAVO_CRC_BY_NONE && !test_crc(way, bytes)) {
 		pr_warn("CRC by %s is wrong\n", pavo_crc_way_name(way));
 		way--;
 	}
@@ -134,7 +134,7 @@ struct crc_desc {
 
 static struct crypto_shash *crc_tfm;
 
-static u32 crc_long(u32 crc, const void *p, unsigned int len)
+static u32 add_long_to_crc(u32 crc, const void *p, unsigned int len)
 {
 	struct crc_desc d = { .desc.tfm = crc_tfm };
 	u32 *state = shash_desc_ctx(&d.desc);
@@ -144,25 +144,25 @@ static u32 crc_long(u32 crc, const void *p, unsigned int len)
 	return *state;
 }
 
-static void crc_begin(struct packet_crc *crc)
+static void begin_crc(struct packet_crc *crc)
 {
 	crc->value = ~0u;
 }
 
-static void crc_add(struct packet_crc *crc, const void *p, unsigned int len)
+static void add_to_crc(struct packet_crc *crc, const void *p, unsigned int len)
 {
 	if (len >= PAVO_CRC_LONG && crc_tfm)
-		crc->value = crc_long(crc->value, p, len);
+		crc->value = add_long_to_crc(crc->value, p, len);
 	else
 		crc->value = crc32_le(crc->value, p, len);
 }
 
-static void crc_end(const struct packet_crc *crc)
+static void end_crc(const struct packet_crc *crc)
 {
 }
 
-/* True if the algorithm keeps its state as crc_long() expects. */
-static bool crc_self_test(struct crypto_shash *tfm)
+/* True if the algorithm keeps its state as add_long_to_crc() expects. */
+static bool test_crc(struct crypto_shash *tfm)
 {
 	u8 *buf;
 	bool ok;
@@ -176,7 +176,7 @@ static bool crc_self_test(struct crypto_shash *tfm)
 	for (i = 0; i < 1024; i++)
 		buf[i] = i * 167 >> 3;
 	crc_tfm = tfm;
-	ok = crc_long(0x12345678, buf + 1, 1000) ==
+	ok = add_long_to_crc(0x12345678, buf + 1, 1000) ==
 	     crc32_le(0x12345678, buf + 1, 1000);
 	crc_tfm = NULL;
 	kfree(buf);
@@ -197,7 +197,7 @@ int pavo_icrc_init(void)
 			continue;
 		driver = crypto_tfm_alg_driver_name(crypto_shash_tfm(tfm));
 		/* the generic driver only calls crc32_le() */
-		if (strcmp(driver, "crc32-generic") && crc_self_test(tfm)) {
+		if (strcmp(driver, "crc32-generic") && test_crc(tfm)) {
 			crc_tfm = tfm;
 			pr_info("CRC by %s\n", driver);
 			return 0;
@@ -217,17 +217,17 @@ MODULE_SOFTDEP("pre: crc32-pclmul");
 
 #else /* crc32_le() is the fastest */
 
-static void crc_begin(struct packet_crc *crc)
+static void begin_crc(struct packet_crc *crc)
 {
 	crc->value = ~0u;
 }
 
-static void crc_add(struct packet_crc *crc, const void *p, unsigned int len)
+static void add_to_crc(struct packet_crc *crc, const void *p, unsigned int len)
 {
 	crc->value = crc32_le(crc->value, p, len);
 }
 
-static void crc_end(const struct packet_crc *crc)
+static void end_crc(const struct packet_crc *crc)
 {
 }
 
@@ -243,8 +243,8 @@ void pavo_icrc_exit(void)
 #endif
 
 /* Add a part of a fragment to the CRC. Return: 0; -EFAULT: it is memory of a device. */
-static int crc_frag(struct packet_crc *crc, const skb_frag_t *frag,
-		    unsigned int offset, unsigned int len)
+static int add_frag_to_crc(struct packet_crc *crc, const skb_frag_t *frag,
+			   unsigned int offset, unsigned int len)
 {
 	u32 page_offset, page_len, done;
 	struct page *page;
@@ -256,21 +256,21 @@ static int crc_frag(struct packet_crc *crc, const skb_frag_t *frag,
 			      page_offset, page_len, done)
 	{
 		map = kmap_local_page(page);
-		crc_add(crc, map + page_offset, page_len);
+		add_to_crc(crc, map + page_offset, page_len);
 		kunmap_local(map);
 	}
 	return 0;
 }
 
-static int crc_list(struct packet_crc *crc, const struct sk_buff *skb,
-		    unsigned int from, unsigned int len);
+static int add_list_to_crc(struct packet_crc *crc, const struct sk_buff *skb,
+			   unsigned int from, unsigned int len);
 
 /*
  * Add [@from, @from + @len) of an skb to the CRC: linear part, fragments, list of further skbs.
  * Return: 0; -EFAULT: some of the bytes cannot be read.
  */
-static int crc_skb(struct packet_crc *crc, const struct sk_buff *skb,
-		   unsigned int from, unsigned int len)
+static int add_skb_to_crc(struct packet_crc *crc, const struct sk_buff *skb,
+			  unsigned int from, unsigned int len)
 {
 	const struct skb_shared_info *info = skb_shinfo(skb);
 	unsigned int size = skb_headlen(skb);
@@ -279,7 +279,7 @@ static int crc_skb(struct packet_crc *crc, const struct sk_buff *skb,
 
 	if (from < size) {
 		n = min(len, size - from);
-		crc_add(crc, skb->data + from, n);
+		add_to_crc(crc, skb->data + from, n);
 		from += n;
 		len -= n;
 	}
@@ -288,7 +288,7 @@ static int crc_skb(struct packet_crc *crc, const struct sk_buff *skb,
 		size = skb_frag_size(&info->frags[i]);
 		if (from < size) {
 			n = min(len, size - from);
-			err = crc_frag(crc, &info->frags[i], from, n);
+			err = add_frag_to_crc(crc, &info->frags[i], from, n);
 			if (err)
 				return err;
 			from += n;
@@ -296,12 +296,12 @@ static int crc_skb(struct packet_crc *crc, const struct sk_buff *skb,
 		}
 		from -= size;
 	}
-	return likely(!len) ? 0 : crc_list(crc, skb, from, len);
+	return likely(!len) ? 0 : add_list_to_crc(crc, skb, from, len);
 }
 
-/* As crc_skb(), for the list of further skbs alone. */
-static int crc_list(struct packet_crc *crc, const struct sk_buff *skb,
-		    unsigned int from, unsigned int len)
+/* As add_skb_to_crc(), for the list of further skbs alone. */
+static int add_list_to_crc(struct packet_crc *crc, const struct sk_buff *skb,
+			   unsigned int from, unsigned int len)
 {
 	struct sk_buff *next;
 	unsigned int n;
@@ -310,7 +310,7 @@ static int crc_list(struct packet_crc *crc, const struct sk_buff *skb,
 	skb_walk_frags(skb, next) {
 		if (from < next->len) {
 			n = min(len, next->len - from);
-			err = crc_skb(crc, next, from, n);
+			err = add_skb_to_crc(crc, next, from, n);
 			if (err)
 				return err;
 			from += n;
@@ -328,14 +328,14 @@ int pavo_packet_crc(u32 *crc, const struct sk_buff *skb, const void *ip,
 		    unsigned int from, unsigned int len)
 {
 	u8 head[PAVO_ICRC_HEAD_MAX] __aligned(8);
-	unsigned int head_len = pavo_icrc_head(head, ip, ipv6, udp, bth);
+	unsigned int head_len = pavo_icrc_build_head(head, ip, ipv6, udp, bth);
 	struct packet_crc run;
 	int err;
 
-	crc_begin(&run);
-	crc_add(&run, head, head_len);
-	err = crc_skb(&run, skb, from, len);
-	crc_end(&run);
+	begin_crc(&run);
+	add_to_crc(&run, head, head_len);
+	err = add_skb_to_crc(&run, skb, from, len);
+	end_crc(&run);
 	*crc = run.value;
 	return err;
 }

@@ -33,7 +33,7 @@ static struct pavo_port *find_port_by_address(struct sk_buff *skb, bool ipv6)
 		ndev = pavo_ip6_dev_find(net, &ipv6_hdr(skb)->daddr);
 	else
 		ndev = __ip_dev_find(net, ip_hdr(skb)->daddr, false);
-	return ndev ? pavo_port_on(ndev) : NULL;
+	return ndev ? pavo_port_find_on(ndev) : NULL;
 }
 
 #if IS_ENABLED(CONFIG_IPV6)
@@ -88,7 +88,7 @@ static int find_addressed(struct net_device *ndev,
 	else
 		has = has_address4(ndev, ip_hdr(to->skb)->daddr);
 	if (has)
-		to->port = pavo_port_on(ndev);
+		to->port = pavo_port_find_on(ndev);
 	return !!to->port;
 }
 
@@ -106,7 +106,7 @@ static struct pavo_port *find_port_of_vrf(struct sk_buff *skb, bool ipv6)
 
 	if (ifindex && ifindex != skb->dev->ifindex) {
 		ndev = dev_get_by_index_rcu(dev_net(skb->dev), ifindex);
-		return ndev ? pavo_port_on(ndev) : NULL;
+		return ndev ? pavo_port_find_on(ndev) : NULL;
 	}
 	netdev_walk_all_lower_dev_rcu(skb->dev, find_addressed, &priv);
 	return to.port;
@@ -114,7 +114,7 @@ static struct pavo_port *find_port_of_vrf(struct sk_buff *skb, bool ipv6)
 
 static struct pavo_port *find_port(struct sk_buff *skb, bool ipv6)
 {
-	struct pavo_port *port = pavo_port_on(skb->dev);
+	struct pavo_port *port = pavo_port_find_on(skb->dev);
 
 	if (likely(port))
 		return port;
@@ -151,19 +151,19 @@ static void count_malformed(const struct pavo_stats *stats,
 	}
 }
 
-static const u8 *skb_bth(const struct sk_buff *skb)
+static const u8 *get_skb_bth(const struct sk_buff *skb)
 {
 	return skb->data + sizeof(struct udphdr);
 }
 
-static bool rx_icrc_ok(const struct pavo_rx *rx)
+static bool is_rx_icrc_ok(const struct pavo_rx *rx)
 {
 	const unsigned int from = sizeof(struct udphdr) + PAVO_BTH_LEN;
 	struct sk_buff *skb = rx->skb;
 	u32 crc;
 
 	return !pavo_packet_crc(&crc, skb, skb_network_header(skb), rx->ipv6,
-				skb->data, skb_bth(skb), from,
+				skb->data, get_skb_bth(skb), from,
 				skb->len - from) &&
 	       crc == PAVO_CRC_GOOD;
 }
@@ -230,7 +230,7 @@ int pavo_rx_take(struct pavo_rx *rx, struct sk_buff *skb, bool local)
 		goto drop;
 	}
 	if (unlikely(rx->unit ? !pavo_rx_verify_meta(rx, local) :
-				!rx_icrc_ok(rx))) {
+				!is_rx_icrc_ok(rx))) {
 		pavo_stats_add(rx->port->stats, rx_icrc_encapsulated, 1);
 		goto drop;
 	}

@@ -55,7 +55,8 @@ struct sk_buff *pavo_tx_alloc(const struct pavo_stats *stats,
 			      struct pavo_flow *flow,
 			      const struct pavo_pkt *pkt, unsigned int copy)
 {
-	unsigned int hdr_len = pkt ? pavo_op_info(pkt->opcode)->hdr_len : 0;
+	unsigned int hdr_len =
+		pkt ? pavo_opcode_get_info(pkt->opcode)->hdr_len : 0;
 	struct sk_buff *skb;
 
 	skb = alloc_head(flow->headroom + hdr_len + copy + PAVO_TRAILER_SPACE);
@@ -331,7 +332,7 @@ int pavo_tx_finish(const struct pavo_stats *stats, const struct pavo_flow *flow,
 int pavo_tx_finish_icrc(const struct pavo_stats *stats, struct pavo_flow *flow,
 			struct sk_buff *skb, unsigned int pad)
 {
-	return pavo_tx_finish(stats, flow, pavo_flow_route(flow), skb, pad);
+	return pavo_tx_finish(stats, flow, pavo_flow_get_route(flow), skb, pad);
 }
 
 int pavo_tx_send(const struct pavo_stats *stats, struct pavo_flow *flow,

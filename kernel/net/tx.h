@@ -17,17 +17,17 @@ extern bool pavo_deferred_icrc;
 
 /* flow.c */
 
-/* pavo_flow_find_route - pavo_flow_route() without the cache, in which it keeps the route. */
+/* pavo_flow_find_route - pavo_flow_get_route() without the cache, in which it keeps the route. */
 struct dst_entry *pavo_flow_find_route(struct pavo_flow *flow);
 
 /**
- * pavo_flow_route - find the route of a flow, and take a reference to it.
+ * pavo_flow_get_route - find the route of a flow, and take a reference to it.
  * @flow: the flow
  *
  * Context: BH disabled.
  * Return: the route; NULL: no route, or the source address was removed.
  */
-static inline struct dst_entry *pavo_flow_route(struct pavo_flow *flow)
+static inline struct dst_entry *pavo_flow_get_route(struct pavo_flow *flow)
 {
 	struct dst_entry *dst = NULL;
 
@@ -68,12 +68,12 @@ bool pavo_flow_loops(const struct dst_entry *dst);
 
 /* coalesced.c */
 
-/** pavo_coalesced_allowed - true if packets with @opcode may be coalesced: whole RC messages. */
-static inline bool pavo_coalesced_allowed(u8 opcode)
+/** pavo_coalesced_is_allowed - true if packets with @opcode may be coalesced: whole RC messages. */
+static inline bool pavo_coalesced_is_allowed(u8 opcode)
 {
 	const u32 whole = PAVO_OPF_FIRST | PAVO_OPF_LAST;
 	const u8 service = opcode & PAVO_SVC_MASK;
-	const struct pavo_op_info *info = pavo_op_info(opcode);
+	const struct pavo_op_info *info = pavo_opcode_get_info(opcode);
 
 	return (service == PAVO_SVC_RC || service == PAVO_SVC_XRC) && info &&
 	       (info->flags & whole) == whole &&

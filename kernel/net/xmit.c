@@ -49,7 +49,7 @@ bool pavo_tx_is_queued(struct pavo_tx *tx)
 	if (!clone_is_queued(tx))
 		return false;
 	/* It is still on its way, and has no metadata. */
-	pavo_conn_sent_plain(tx->conn);
+	pavo_conn_note_plain(tx->conn);
 	return true;
 }
 
@@ -57,7 +57,7 @@ bool pavo_tx_is_queued(struct pavo_tx *tx)
 static struct dst_entry *find_xmit_route(struct pavo_xmit *x)
 {
 	if (!x->routed)
-		x->dst = pavo_flow_route(x->flow);
+		x->dst = pavo_flow_get_route(x->flow);
 	x->routed = true;
 	return x->dst;
 }
@@ -90,7 +90,8 @@ static __always_inline enum pavo_icrc_defer find_icrc_defer(struct pavo_xmit *x)
 			return PAVO_ICRC_DEFER_NONE;
 		return PAVO_ICRC_DEFER_ALL;
 	}
-	if (pavo_gso_backoff_over(&tx->backoff, pavo_conn_has_peer(tx->conn)))
+	if (pavo_gso_backoff_is_over(&tx->backoff,
+				     pavo_conn_has_peer(tx->conn)))
 		return PAVO_ICRC_DEFER_ALL;
 	return pavo_icrc_may_defer(x->flow, find_xmit_route(x), &tx->backoff);
 }
@@ -168,7 +169,7 @@ static void begin_meta(struct pavo_xmit *x)
 	};
 }
 
-static enum pavo_status status_of_net(int err)
+static enum pavo_status get_net_status(int err)
 {
 	if (likely(!err))
 		return PAVO_ST_OK;
@@ -185,7 +186,7 @@ static __always_inline bool may_coalesce(struct pavo_xmit *x,
 {
 	return len <= COPYBREAK && x->pages != PAVO_PAGES_CONSTANT &&
 	       (x->tx->coalesced.skb || x->messages > 1) &&
-	       pavo_coalesced_allowed(pkt->opcode);
+	       pavo_coalesced_is_allowed(pkt->opcode);
 }
 
 enum pavo_status pavo_xmit_flush(struct pavo_tx *tx)
@@ -204,9 +205,9 @@ enum pavo_status pavo_xmit_flush(struct pavo_tx *tx)
 		.port = tx->conn->port,
 		.qpn = tx->conn->qpn,
 	};
-	status = status_of_net(pavo_coalesced_send(tx->stats, tx->flow,
-						   pavo_flow_route(tx->flow),
-						   &tx->coalesced, &meta));
+	status = get_net_status(pavo_coalesced_send(
+		tx->stats, tx->flow, pavo_flow_get_route(tx->flow),
+		&tx->coalesced, &meta));
 	if (unlikely(status == PAVO_ST_BUSY)) {
 		/* A device queue may be too short for any coalesced packets. */
 		pavo_tx_lost(tx);
@@ -239,7 +240,7 @@ static enum pavo_status prepare_coalesced(struct pavo_xmit *x, u32 psn, u32 len)
 static enum pavo_status begin_coalesced(struct pavo_xmit *x,
 					const struct pavo_pkt *pkt, u32 len)
 {
-	unsigned int hdr_len = pavo_op_info(pkt->opcode)->hdr_len;
+	unsigned int hdr_len = pavo_opcode_get_info(pkt->opcode)->hdr_len;
 	enum pavo_status status;
 
 	x->coalesced = true;
@@ -349,7 +350,7 @@ static int send_plain(struct pavo_xmit *x, unsigned int pad)
 	struct pavo_tx *tx = x->tx;
 	int err;
 
-	pavo_conn_sent_plain(tx->conn);
+	pavo_conn_note_plain(tx->conn);
 	if (unlikely(x->retransmit))
 		return send_retransmit(x, pad);
 	err = pavo_tx_finish(tx->stats, x->flow, take_xmit_route(x), x->skb,
@@ -370,6 +371,6 @@ enum pavo_status pavo_xmit_end(struct pavo_xmit *x, const struct pavo_pkt *pkt)
 					    x->mtu, &x->meta);
 	else
 		err = send_plain(x, pkt->pad);
-	status = status_of_net(err);
+	status = get_net_status(err);
 	return likely(!status) ? status : refuse_xmit(x, pkt, status);
 }

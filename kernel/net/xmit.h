@@ -186,14 +186,14 @@ void pavo_tx_lost(struct pavo_tx *tx);
 bool pavo_tx_is_queued(struct pavo_tx *tx);
 
 /**
- * pavo_tx_elsewhere - true if packets of the sender wait on another CPU. Packets that are sent on
- * this one would overtake them.
+ * pavo_tx_is_elsewhere - true if packets of the sender wait on another CPU. Packets that are sent
+ * on this one would overtake them.
  * @tx:  the sender
  * @cpu: set then: the other CPU
  *
  * Context: BH disabled.
  */
-static inline bool pavo_tx_elsewhere(const struct pavo_tx *tx, int *cpu)
+static inline bool pavo_tx_is_elsewhere(const struct pavo_tx *tx, int *cpu)
 {
 	if (likely(!tx->flow->local) || !pavo_loopback_is_behind(&tx->mark))
 		return false;
@@ -234,7 +234,7 @@ static inline void pavo_xmit_drop(struct pavo_xmit *x)
 /** pavo_xmit_most - most packets of one message that one call may have, at least 1. BH disabled. */
 u32 pavo_xmit_most(struct pavo_xmit *x);
 
-/** pavo_xmit_put - append space for payload. NULL: none; see pavo_xmit_full(). */
+/** pavo_xmit_put - append space for payload. NULL: none; see pavo_xmit_get_full_status(). */
 static inline void *pavo_xmit_put(struct pavo_xmit *x, unsigned int len)
 {
 	return pavo_tx_put(x->skb, len);
@@ -259,14 +259,17 @@ static inline enum pavo_status pavo_xmit_attach(struct pavo_xmit *x,
 		       PAVO_ST_FRAGMENTS;
 }
 
-/** pavo_xmit_full - the status to pass on where payload does not fit, or must not be attached. */
-static inline enum pavo_status pavo_xmit_full(void)
+/**
+ * pavo_xmit_get_full_status - return the status to pass on where payload does not fit, or must not
+ * be attached.
+ */
+static inline enum pavo_status pavo_xmit_get_full_status(void)
 {
 	return PAVO_ST_FRAGMENTS;
 }
 
 /**
- * pavo_xmit_name - name the key of memory that is to be attached.
+ * pavo_xmit_set_key - name the key of memory that is to be attached.
  * @x:        the packet
  * @lkey:     the key
  * @token:    token of its registration
@@ -274,8 +277,8 @@ static inline enum pavo_status pavo_xmit_full(void)
  *
  * Return: PAVO_ST_OK, or a status to pass on: the metadata of a packet names one key.
  */
-static inline enum pavo_status pavo_xmit_name(struct pavo_xmit *x, u32 lkey,
-					      u32 token, bool constant)
+static inline enum pavo_status pavo_xmit_set_key(struct pavo_xmit *x, u32 lkey,
+						 u32 token, bool constant)
 {
 	if (!x->deferred)
 		return PAVO_ST_OK;
@@ -303,8 +306,8 @@ bool pavo_xmit_retry(struct pavo_xmit *x, const struct pavo_pkt *pkt, u32 len,
 enum pavo_status pavo_xmit_end(struct pavo_xmit *x, const struct pavo_pkt *pkt);
 
 /**
- * typedef pavo_xmit_gather - put the payload into a packet: if @x->attach, by pavo_xmit_name() and
- * pavo_xmit_attach(), else by pavo_xmit_put().
+ * typedef pavo_xmit_gather - put the payload into a packet: if @x->attach, by pavo_xmit_set_key()
+ * and pavo_xmit_attach(), else by pavo_xmit_put().
  * @source: as for pavo_xmit()
  * @x:      the packet
  * @len:    bytes
@@ -328,7 +331,7 @@ typedef enum pavo_status pavo_xmit_gather(void *source, struct pavo_xmit *x,
  *
  * Context: BH disabled, RCU read side.
  * Return: PAVO_ST_OK; PAVO_ST_LOST: no route, filtered or too long, which is counted; PAVO_ST_BUSY:
- * no memory, or the interface refused, see pavo_xmit_refused(); or the status of @gather.
+ * no memory, or the interface refused, see pavo_xmit_take_refused(); or the status of @gather.
  */
 static __always_inline enum pavo_status pavo_xmit(struct pavo_xmit *x,
 						  struct pavo_pkt *pkt, u32 len,
@@ -349,17 +352,17 @@ static __always_inline enum pavo_status pavo_xmit(struct pavo_xmit *x,
 }
 
 /**
- * pavo_xmit_flush - send packets that were kept. PAVO_ST_BUSY: see pavo_xmit_refused().
+ * pavo_xmit_flush - send packets that were kept. PAVO_ST_BUSY: see pavo_xmit_take_refused().
  * @tx: the sender
  */
 enum pavo_status pavo_xmit_flush(struct pavo_tx *tx);
 
 /**
- * pavo_xmit_refused - true if packets that counted as sent were not, after PAVO_ST_BUSY.
+ * pavo_xmit_take_refused - true if packets that counted as sent were not, after PAVO_ST_BUSY.
  * @tx:  the sender
  * @psn: set then: the first of them; the caller sends these, and all behind them, again
  */
-static inline bool pavo_xmit_refused(struct pavo_tx *tx, u32 *psn)
+static inline bool pavo_xmit_take_refused(struct pavo_tx *tx, u32 *psn)
 {
 	if (likely(!tx->refused))
 		return false;

@@ -289,11 +289,12 @@ static void write_read(struct pavo_netif *netif,
 }
 
 /* Write the frames of one direction that are due. Return: 0; -ENOSPC. Lock held. */
-static int request_for(struct pavo_netif *netif,
-		       struct pavo_bulk_buffer *buffers, unsigned long retry,
-		       void (*write)(struct pavo_netif *netif,
-				     const struct pavo_bulk_buffer *buffer,
-				     struct pavo_frame_hdr *frame))
+static int write_due_frames(struct pavo_netif *netif,
+			    struct pavo_bulk_buffer *buffers,
+			    unsigned long retry,
+			    void (*write)(struct pavo_netif *netif,
+					  const struct pavo_bulk_buffer *buffer,
+					  struct pavo_frame_hdr *frame))
 {
 	struct pavo_bulk_buffer *buffer;
 	struct pavo_frame_hdr *frame;
@@ -316,9 +317,10 @@ int pavo_bulk_request(struct pavo_netif *netif)
 	int err;
 
 	spin_lock(&bulk->lock);
-	err = request_for(netif, bulk->in, READ_RETRY, write_read);
+	err = write_due_frames(netif, bulk->in, READ_RETRY, write_read);
 	if (!err)
-		err = request_for(netif, bulk->out, OFFER_RETRY, write_offer);
+		err = write_due_frames(netif, bulk->out, OFFER_RETRY,
+				       write_offer);
 	spin_unlock(&bulk->lock);
 	return err;
 }

@@ -22,11 +22,11 @@ void pavo_ether_name(u8 *address, u16 node, u32 window)
 	pavo_put_be24(address + 3, window);
 }
 
-bool pavo_ether_parse(const u8 *address, u32 *node, u32 *window)
+int pavo_ether_parse(const u8 *address, u32 *node, u32 *window)
 {
 	*node = pavo_get_be16(address + 1);
 	*window = pavo_get_be24(address + 3);
-	return address[0] == LOCAL_UNICAST;
+	return address[0] == LOCAL_UNICAST ? 0 : -EINVAL;
 }
 
 static bool is_ip4_whole(const u8 *head, u32 length)

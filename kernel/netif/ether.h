@@ -20,8 +20,8 @@
 /** pavo_ether_name - write the address of window @window of node @node: a local unicast address. */
 void pavo_ether_name(u8 *address, u16 node, u32 window);
 
-/** pavo_ether_parse - the node and window of @address. Return: false: it names none. */
-bool pavo_ether_parse(const u8 *address, u32 *node, u32 *window);
+/** pavo_ether_parse - get the node and window of @address. Return: 0; -EINVAL: it names none. */
+int pavo_ether_parse(const u8 *address, u32 *node, u32 *window);
 
 /** Results of pavo_ether_check(). */
 enum pavo_ether_result {

@@ -227,14 +227,13 @@ static void finish_ip6(u8 *head, u32 header, u32 length, u32 offset, bool more)
 	pavo_put_be16(fragment + 2, (u16)(offset | (more ? IP6_MORE : 0)));
 }
 
-bool pavo_ipfrag_next(struct pavo_ipfrag *split,
-		      struct pavo_ipfrag_piece *piece)
+int pavo_ipfrag_next(struct pavo_ipfrag *split, struct pavo_ipfrag_piece *piece)
 {
 	u32 left = split->end - split->data - split->at;
 	bool first = !split->at, more;
 
 	if (!left)
-		return false;
+		return -ENODATA;
 	piece->head_len = first ? split->first_len : split->later_len;
 	memcpy(piece->head, first ? split->first : split->later,
 	       piece->head_len);
@@ -248,5 +247,5 @@ bool pavo_ipfrag_next(struct pavo_ipfrag *split,
 						split->offset + split->at,
 						more || split->more);
 	split->at += piece->len;
-	return true;
+	return 0;
 }

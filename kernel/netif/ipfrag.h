@@ -79,8 +79,8 @@ struct pavo_ipfrag_piece {
 int pavo_ipfrag_begin(struct pavo_ipfrag *split, const u8 *head, u32 length,
 		      u32 room, u32 id);
 
-/** pavo_ipfrag_next - set @piece to the next fragment. Return: false: there is none. */
-bool pavo_ipfrag_next(struct pavo_ipfrag *split,
-		      struct pavo_ipfrag_piece *piece);
+/** pavo_ipfrag_next - set @piece to the next fragment. Return: 0; -ENODATA: there is none. */
+int pavo_ipfrag_next(struct pavo_ipfrag *split,
+		     struct pavo_ipfrag_piece *piece);
 
 #endif /* PAVO_IPFRAG_H */

@@ -80,16 +80,19 @@ static u32 write_frame_payload(const struct pavo_netif_packet *packet,
 	return head + piece->len;
 }
 
-/* The next node that gets the present fragment, from @packet->node on. Return: false: none. */
-static bool find_target(const struct pavo_netif *netif,
-			struct pavo_netif_packet *packet)
+/*
+ * Find the next node that gets the present fragment, from @packet->node on. Return: 0; -ENOENT:
+ * there is none.
+ */
+static int find_target(const struct pavo_netif *netif,
+		       struct pavo_netif_packet *packet)
 {
 	if (!packet->many)
-		return packet->rest;
+		return packet->rest ? 0 : -ENOENT;
 	while (packet->node < netif->nodes &&
 	       !pavo_netif_peer(netif, packet->node))
 		packet->node++;
-	return packet->node < netif->nodes;
+	return packet->node < netif->nodes ? 0 : -ENOENT;
 }
 
 /* Write the present fragment to a frame for each node. Return: 0; -ENOSPC: the FIFO is full. */
@@ -99,7 +102,7 @@ static int write_to_nodes(struct pavo_netif *netif,
 	struct pavo_frame_hdr *frame;
 	u32 length;
 
-	while (find_target(netif, packet)) {
+	while (!find_target(netif, packet)) {
 		frame = pavo_netif_slot(netif);
 		if (!frame)
 			return -ENOSPC;
@@ -113,17 +116,17 @@ static int write_to_nodes(struct pavo_netif *netif,
 	return 0;
 }
 
-/* Go on to the next fragment. Return: false: there is none. */
-static bool take_next_piece(struct pavo_netif *netif,
-			    struct pavo_netif_packet *packet)
+/* Go on to the next fragment. Return: 0; -ENODATA: there is none. */
+static int take_next_piece(struct pavo_netif *netif,
+			   struct pavo_netif_packet *packet)
 {
-	if (!packet->split || !pavo_ipfrag_next(&packet->frag, &packet->piece))
-		return false;
+	if (!packet->split || pavo_ipfrag_next(&packet->frag, &packet->piece))
+		return -ENODATA;
 	pavo_netif_count(netif, tx_fragments);
 	packet->rest = true;
 	if (packet->many)
 		packet->node = 0;
-	return true;
+	return 0;
 }
 
 /*
@@ -189,7 +192,7 @@ static int send_on(struct pavo_netif *netif, struct pavo_netif_packet *packet)
 	}
 	do {
 		err = write_to_nodes(netif, packet);
-	} while (!err && take_next_piece(netif, packet));
+	} while (!err && !take_next_piece(netif, packet));
 	return err;
 }
 
@@ -256,14 +259,16 @@ void pavo_netif_drop(struct pavo_netif *netif)
 	spin_unlock(&netif->tx_lock);
 }
 
-/* The node that a packet for one station is for. Return: false: none. */
-static bool find_node(const struct pavo_netif *netif, const u8 *address,
-		      u32 *node)
+/* Find the node that a packet for one station is for. Return: 0; -EHOSTUNREACH: none. */
+static int find_node(const struct pavo_netif *netif, const u8 *address,
+		     u32 *node)
 {
 	u32 window;
 
-	return pavo_ether_parse(address, node, &window) && window &&
-	       pavo_netif_peer(netif, *node) == window;
+	if (pavo_ether_parse(address, node, &window) || !window ||
+	    pavo_netif_peer(netif, *node) != window)
+		return -EHOSTUNREACH;
+	return 0;
 }
 
 /* Begin the packet. Return: 0; -EHOSTUNREACH: it is for no node; -EINVAL; -ENOMEM. */
@@ -283,7 +288,7 @@ static int begin_packet(struct pavo_netif *netif, struct sk_buff *skb)
 	packet->split = false;
 	packet->rest = true;
 	packet->node = 0;
-	if (!packet->many && !find_node(netif, to, &packet->node))
+	if (!packet->many && find_node(netif, to, &packet->node))
 		return -EHOSTUNREACH;
 	packet->skb = skb;
 	return 0;

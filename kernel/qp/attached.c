@@ -11,7 +11,7 @@
 /* True if the request at @psn was posted, and has not completed. */
 static bool is_outstanding(const struct pavo_qp *qp, u32 psn)
 {
-	int state = pavo_qp_state(qp);
+	int state = pavo_qp_get_state(qp);
 
 	if (state != IB_QPS_RTS && state != IB_QPS_SQD)
 		return false;
@@ -23,7 +23,7 @@ static struct pavo_qp *find_sender(u32 port, u32 qpn)
 {
 	struct pavo_port *sender = pavo_port_numbered(port);
 
-	return sender ? pavo_qp_find(pavo_dev_of(sender), qpn) : NULL;
+	return sender ? pavo_qp_find(pavo_port_to_dev(sender), qpn) : NULL;
 }
 
 bool pavo_qp_may_read(u32 port, u32 qpn, u32 psn, u32 lkey, u32 token)

@@ -26,14 +26,16 @@ struct pavo_side_work {
 	enum pavo_loop loop;
 };
 
-/* Advance to the next packet of an skb. Return: true if there is one. */
-static __always_inline bool pavo_side_next(struct pavo_qp *qp,
-					   struct pavo_rx *rx)
+/* Advance to the next packet of an skb. Return: as pavo_rx_next(). */
+static __always_inline int pavo_side_take_next(struct pavo_qp *qp,
+					       struct pavo_rx *rx)
 {
-	if (!pavo_rx_has_next(rx) || !pavo_rx_next(rx))
-		return false;
+	int err = pavo_rx_has_next(rx) ? pavo_rx_next(rx) : -ENODATA;
+
+	if (err)
+		return err;
 	trace_pavo_receive(qp, &rx->pkt, rx->pkt.payload);
-	return true;
+	return 0;
 }
 
 /*
@@ -45,7 +47,7 @@ static __always_inline bool pavo_side_handle(struct pavo_qp *qp,
 					     struct pavo_rx *rx,
 					     const struct pavo_side_work *work)
 {
-	while (unlikely(rx->index < side->index) && pavo_rx_next(rx))
+	while (unlikely(rx->index < side->index) && !pavo_rx_next(rx))
 		;
 	do {
 		if (unlikely(work->handle(qp, rx) == PAVO_ST_WAIT)) {
@@ -53,7 +55,7 @@ static __always_inline bool pavo_side_handle(struct pavo_qp *qp,
 			return true;
 		}
 		pavo_side_end_deferred(side);
-	} while (pavo_side_next(qp, rx));
+	} while (!pavo_side_take_next(qp, rx));
 	side->index = 0;
 	return false;
 }
@@ -65,7 +67,7 @@ static __always_inline void pavo_side_drain(struct pavo_qp *qp,
 					    const struct pavo_side_work *work)
 {
 	while (!skb_queue_empty_lockless(&side->backlog) &&
-	       pavo_budget_left(budget) && !pavo_side_waits(side)) {
+	       pavo_budget_remains(budget) && !pavo_side_waits(side)) {
 		struct sk_buff *skb = skb_dequeue(&side->backlog);
 		struct pavo_rx
 			rx; /* the compiler clears it here, so not on the fast path */
@@ -95,7 +97,7 @@ static __always_inline bool pavo_side_visit(struct pavo_qp *qp,
 {
 	bool more = true;
 
-	if (likely(!pavo_tx_elsewhere(&side->tx, cpu))) {
+	if (likely(!pavo_tx_is_elsewhere(&side->tx, cpu))) {
 		*cpu = smp_processor_id();
 		more = work->visit(qp, budget);
 		pavo_tx_leave(&side->tx);
@@ -115,13 +117,13 @@ static __always_inline bool pavo_side_rests(struct pavo_qp *qp,
 					    const struct pavo_side *side)
 {
 	return unlikely(READ_ONCE(side->resting)) &&
-	       pavo_qp_state(qp) != IB_QPS_ERR;
+	       pavo_qp_get_state(qp) != IB_QPS_ERR;
 }
 
 /* Queue the QP's work for the rest. */
 static __always_inline void pavo_side_rest(struct pavo_qp *qp, int cpu)
 {
-	if (unlikely(pavo_qp_state(qp) == IB_QPS_ERR))
+	if (unlikely(pavo_qp_get_state(qp) == IB_QPS_ERR))
 		pavo_qp_end(qp);
 	else
 		pavo_key_state_continue(&qp->key_state, cpu);
@@ -133,7 +135,7 @@ static __always_inline void pavo_side_run(struct pavo_qp *qp,
 					  struct pavo_cq *cq,
 					  const struct pavo_side_work *work)
 {
-	struct pavo_budget budget = pavo_budget_slice();
+	struct pavo_budget budget = pavo_budget_begin_slice();
 	bool more;
 	int cpu;
 
@@ -163,7 +165,7 @@ static __always_inline void pavo_side_run(struct pavo_qp *qp,
 		smp_mb();
 		if (more || !pavo_side_has_work(side))
 			break;
-		more = !pavo_budget_left(&budget);
+		more = !pavo_budget_remains(&budget);
 	} while (!more);
 	if (unlikely(more))
 		pavo_side_rest(qp, cpu);
@@ -189,7 +191,7 @@ pavo_side_visit_now(struct pavo_qp *qp, struct pavo_side *side, int *cpu,
 	bool more;
 	u32 sent;
 
-	if (pavo_side_puts_off() && pavo_qp_state(qp) != IB_QPS_ERR) {
+	if (pavo_side_puts_off() && pavo_qp_get_state(qp) != IB_QPS_ERR) {
 		*cpu = smp_processor_id();
 		WRITE_ONCE(side->resting, true);
 		return true;
@@ -208,7 +210,7 @@ static __always_inline void pavo_side_receive(struct pavo_qp *qp,
 					      struct pavo_rx *rx,
 					      const struct pavo_side_work *work)
 {
-	struct pavo_budget budget = pavo_budget_slice();
+	struct pavo_budget budget = pavo_budget_begin_slice();
 	bool more = false, deferred;
 	int cpu = 0;
 

@@ -23,7 +23,7 @@ void pavo_qp_error(struct pavo_qp *qp, int event)
 	int state;
 
 	do {
-		state = pavo_qp_state(qp);
+		state = pavo_qp_get_state(qp);
 		if (state == IB_QPS_RESET || state == IB_QPS_ERR)
 			return;
 	} while (pavo_qp_to_error(qp, state));
@@ -44,7 +44,7 @@ void pavo_qp_drained(struct pavo_qp *qp)
 
 void pavo_qp_send_error(struct pavo_qp *qp)
 {
-	int state = pavo_qp_state(qp);
+	int state = pavo_qp_get_state(qp);
 
 	if (pavo_is_reliable(qp)) {
 		pavo_qp_error(qp, -1);

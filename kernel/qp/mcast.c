@@ -122,7 +122,7 @@ static u32 count_members_of_user(const struct pavo_mcast_group *group,
  */
 static int charge_member(struct pavo_mcast_group *group, struct pavo_qp *qp)
 {
-	const kuid_t account = pavo_user_account(qp->user);
+	const kuid_t account = pavo_user_get_uid(qp->user);
 	struct pavo_dev *dev = qp->dev;
 	u32 own = count_members_of_user(group, qp);
 	int err;
@@ -146,7 +146,7 @@ static int charge_member(struct pavo_mcast_group *group, struct pavo_qp *qp)
 /* Undo charge_member(). @qp is no member any more. */
 static void uncharge_member(struct pavo_mcast_group *group, struct pavo_qp *qp)
 {
-	const kuid_t account = pavo_user_account(qp->user);
+	const kuid_t account = pavo_user_get_uid(qp->user);
 
 	pavo_object_give(qp->dev, PAVO_OBJ_ATTACH, account);
 	if (!count_members_of_user(group, qp))

@@ -121,7 +121,7 @@ static inline struct pavo_qp *to_pavo_qp(struct ib_qp *ib)
 	return container_of(ib, struct pavo_qp, ib);
 }
 
-static inline int pavo_qp_state(const struct pavo_qp *qp)
+static inline int pavo_qp_get_state(const struct pavo_qp *qp)
 {
 	return READ_ONCE(qp->state);
 }
@@ -156,7 +156,7 @@ static inline bool pavo_is_xrc_initiator(const struct pavo_qp *qp)
 }
 
 /* Return the type of the peer of a connected QP. */
-static inline enum ib_qp_type pavo_peer_type(const struct pavo_qp *qp)
+static inline enum ib_qp_type pavo_qp_get_peer_type(const struct pavo_qp *qp)
 {
 	if (pavo_is_xrc_target(qp))
 		return IB_QPT_XRC_INI;
@@ -164,7 +164,7 @@ static inline enum ib_qp_type pavo_peer_type(const struct pavo_qp *qp)
 }
 
 /* Return the upper three bits of the opcodes of a QP's packets. */
-static inline u8 pavo_service(const struct pavo_qp *qp)
+static inline u8 pavo_qp_get_service(const struct pavo_qp *qp)
 {
 	switch (qp->ib.qp_type) {
 	case IB_QPT_UC:
@@ -255,18 +255,19 @@ static inline void pavo_qp_end(struct pavo_qp *qp)
 #define PAVO_TIMERS_A_TICK 16
 
 /*
- * pavo_qp_defer_timer - queue the work of @qp for a timer that has expired, if this CPU has handled
- * too many in this tick: the timers of thousands of queue pairs may expire in one softirq.
- * Return: true: queued; false: the caller handles the timer.
+ * pavo_qp_admit_timer - count a timer of @qp that has expired. The timers of thousands of queue
+ * pairs may expire in one softirq: if this CPU has handled too many in this tick, queue the work.
+ * Return: 0: the caller handles the timer; -EBUSY: the work does.
  */
-static inline bool pavo_qp_defer_timer(struct pavo_qp *qp)
+static inline int pavo_qp_admit_timer(struct pavo_qp *qp)
 {
-	if (likely(pavo_budget_in_tick(PAVO_LOOP_TIMERS, PAVO_TIMERS_A_TICK))) {
+	if (likely(!pavo_budget_check_tick(PAVO_LOOP_TIMERS,
+					   PAVO_TIMERS_A_TICK))) {
 		pavo_budget_add(PAVO_LOOP_TIMERS, 1);
-		return false;
+		return 0;
 	}
 	pavo_key_state_continue(&qp->key_state, smp_processor_id());
-	return true;
+	return -EBUSY;
 }
 
 #endif /* PAVO_QP_H */

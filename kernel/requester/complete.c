@@ -28,7 +28,7 @@ static void complete_wqe(struct pavo_qp *qp, enum pavo_status status,
 {
 	const struct pavo_status_codes *codes = pavo_status_codes(status);
 	struct pavo_requester *req = &qp->req;
-	const struct pavo_swqe *wqe = pavo_swqe(req, req->tail);
+	const struct pavo_swqe *wqe = pavo_get_swqe(req, req->tail);
 	struct pavo_cqe cqe = {
 		.qpn = qp->ib.qp_num,
 		.wqe = req->tail,
@@ -50,7 +50,7 @@ static void complete_wqe(struct pavo_qp *qp, enum pavo_status status,
 
 static void complete_oldest(struct pavo_qp *qp, enum pavo_status status)
 {
-	u8 op = pavo_swqe(&qp->req, qp->req.tail)->op;
+	u8 op = pavo_get_swqe(&qp->req, qp->req.tail)->op;
 
 	complete_wqe(qp, status, pavo_op_is_local(op));
 }
@@ -78,7 +78,7 @@ void pavo_complete_acked(struct pavo_qp *qp)
 	struct pavo_requester *req = &qp->req;
 
 	while (req->tail != req->numbered) {
-		struct pavo_swqe *wqe = pavo_swqe(req, req->tail);
+		struct pavo_swqe *wqe = pavo_get_swqe(req, req->tail);
 
 		if (!pavo_recovery_completes(&req->recovery, wqe->first_psn,
 					     wqe->npkts))
@@ -102,7 +102,7 @@ void pavo_complete_acked(struct pavo_qp *qp)
 void pavo_complete_bad(struct pavo_qp *qp)
 {
 	struct pavo_requester *req = &qp->req;
-	const struct pavo_swqe *wqe = pavo_swqe(req, req->tail);
+	const struct pavo_swqe *wqe = pavo_get_swqe(req, req->tail);
 
 	if (req->tail == req->head || !wqe->status)
 		return;
@@ -119,9 +119,9 @@ void pavo_complete_fatal(struct pavo_qp *qp, u32 psn, enum pavo_status status)
 	struct pavo_requester *req = &qp->req;
 
 	while (req->tail != req->numbered) {
-		const struct pavo_swqe *wqe = pavo_swqe(req, req->tail);
+		const struct pavo_swqe *wqe = pavo_get_swqe(req, req->tail);
 
-		if (!pavo_psn_passed(psn, wqe->first_psn, wqe->npkts)) {
+		if (!pavo_psn_is_passed(psn, wqe->first_psn, wqe->npkts)) {
 			complete_oldest(qp, status);
 			break;
 		}

@@ -65,8 +65,8 @@ static inline bool pavo_cwnd_admits(const struct pavo_cwnd *w, u32 in_flight,
 	return !in_flight || in_flight + packets <= w->size;
 }
 
-/** pavo_cwnd_ack_req - packets after which AckReq is set. */
-static inline u32 pavo_cwnd_ack_req(const struct pavo_cwnd *w)
+/** pavo_cwnd_get_ack_req - packets after which AckReq is set. */
+static inline u32 pavo_cwnd_get_ack_req(const struct pavo_cwnd *w)
 {
 	return w->size / 4;
 }

@@ -25,17 +25,17 @@ static void push_doorbell(struct pavo_qp *qp, u64 db)
 		pavo_count(qp->dev, db_overflow);
 	} else {
 		req->doorbells[req->db_head & (req->count - 1)] = db;
-		/* Pairs with the acquire in next_link(). */
+		/* Pairs with the acquire in take_next_link(). */
 		smp_store_release(&req->db_head, req->db_head + 1);
 	}
 	spin_unlock_bh(&req->db_lock);
 	set_bit(PAVO_REQ_DOORBELL, &req->side.pending);
 }
 
-static struct pavo_qp *doorbell_qp(struct pavo_dev *dev,
-				   struct pavo_ucontext *uctx, u64 db)
+static struct pavo_qp *find_doorbell_qp(struct pavo_dev *dev,
+					struct pavo_ucontext *uctx, u64 db)
 {
-	struct pavo_qp *qp = pavo_qp_find(dev, pavo_db_qpn(db));
+	struct pavo_qp *qp = pavo_qp_find(dev, pavo_db_get_qpn(db));
 
 	if (!qp) {
 		pavo_count(dev, db_bad_qpn);
@@ -45,7 +45,7 @@ static struct pavo_qp *doorbell_qp(struct pavo_dev *dev,
 		pavo_count(dev, db_foreign_qp);
 		return NULL;
 	}
-	if (pavo_qp_state(qp) < IB_QPS_RTS) {
+	if (pavo_qp_get_state(qp) < IB_QPS_RTS) {
 		pavo_count(dev, db_bad_state);
 		return NULL;
 	}
@@ -78,7 +78,7 @@ static struct pavo_qp *take_batch(struct pavo_dev *dev,
 	while (cons != prod) {
 		slot = &page->ring[cons % PAVO_DB_RING_ENTRIES];
 		db = READ_ONCE(*slot);
-		next = doorbell_qp(dev, uctx, db);
+		next = find_doorbell_qp(dev, uctx, db);
 		if (next && qp && next != qp) {
 			*more = true;
 			break;
@@ -126,7 +126,7 @@ bool pavo_requester_takes(struct pavo_dev *dev, struct pavo_ucontext *uctx,
 	bool takes;
 
 	rcu_read_lock();
-	takes = doorbell_qp(dev, uctx, doorbell);
+	takes = find_doorbell_qp(dev, uctx, doorbell);
 	rcu_read_unlock();
 	return takes;
 }
@@ -138,7 +138,7 @@ void pavo_requester_ring(struct pavo_dev *dev, struct pavo_ucontext *uctx,
 
 	pavo_requester_drain(dev, uctx);
 	rcu_read_lock();
-	qp = doorbell_qp(dev, uctx, doorbell);
+	qp = find_doorbell_qp(dev, uctx, doorbell);
 	if (qp) {
 		push_doorbell(qp, doorbell);
 		pavo_requester_run(qp);

@@ -9,7 +9,7 @@
  */
 #include "requester_private.h"
 
-static struct pavo_qp *qp_of(struct pavo_drr_queue *queue)
+static struct pavo_qp *get_drr_qp(struct pavo_drr_queue *queue)
 {
 	return container_of(queue, struct pavo_qp, req.drr);
 }
@@ -18,7 +18,8 @@ static struct pavo_qp *qp_of(struct pavo_drr_queue *queue)
 static void run_queue(struct pavo_drr_queue *queue)
 {
 	if (queue)
-		pavo_key_state_continue(&qp_of(queue)->key_state, queue->cpu);
+		pavo_key_state_continue(&get_drr_qp(queue)->key_state,
+					queue->cpu);
 }
 
 u32 pavo_qp_drr_take(struct pavo_qp *qp, enum pavo_pool pool, u32 want,
@@ -54,7 +55,7 @@ static void hold_credits(struct pavo_qp *qp)
 {
 	struct pavo_requester *req = &qp->req;
 	struct pavo_drr *drr = &qp->dev->drr;
-	u32 sends = pavo_recovery_sends_in_flight(&req->recovery);
+	u32 sends = pavo_recovery_get_sends_in_flight(&req->recovery);
 
 	pavo_drr_hold_credits(drr, &req->drr, PAVO_POOL_SENDS, sends);
 	pavo_drr_hold_credits(drr, &req->drr, PAVO_POOL_READS,

@@ -10,7 +10,7 @@
 
 static inline bool pavo_gbn_admits(const struct pavo_recovery *r, u32 npkts)
 {
-	u32 in_flight = pavo_recovery_in_flight(r);
+	u32 in_flight = pavo_recovery_get_in_flight(r);
 
 	return !(r->probing && in_flight) &&
 	       pavo_cwnd_admits(&r->cwnd, in_flight, npkts);
@@ -46,7 +46,7 @@ static inline unsigned int pavo_gbn_released(struct pavo_recovery *r, u32 from,
  * the loss timer expires; without a set value it runs after a repeated report
  * (pavo_timer_gap_repeated()).
  */
-static inline unsigned int pavo_gbn_gap(struct pavo_recovery *r, u64 now)
+static inline unsigned int pavo_gbn_handle_gap(struct pavo_recovery *r, u64 now)
 {
 	if (r->went_back) {
 		pavo_timer_gap_repeated(&r->timer, now);
@@ -65,7 +65,7 @@ static inline unsigned int pavo_gbn_gap(struct pavo_recovery *r, u64 now)
  * The peer may report the packets behind that one as a gap, during the delay or after it: do not
  * go back for that.
  */
-static inline unsigned int pavo_gbn_not_ready(struct pavo_recovery *r)
+static inline unsigned int pavo_gbn_handle_rnr(struct pavo_recovery *r)
 {
 	r->probing = false;
 	r->went_back = true;
@@ -83,7 +83,7 @@ static inline unsigned int pavo_gbn_expired(struct pavo_recovery *r, u64 now)
 	unsigned int todo;
 
 	r->went_back = false;
-	todo = pavo_gbn_gap(r, now);
+	todo = pavo_gbn_handle_gap(r, now);
 	r->probing = r->went_back && r->timer.timeout;
 	return todo;
 }
@@ -94,9 +94,9 @@ static const struct pavo_recovery_policy pavo_go_back_n = {
 	.run = pavo_gbn_run,
 	.sent = pavo_gbn_sent,
 	.released = pavo_gbn_released,
-	.gap = pavo_gbn_gap,
+	.gap = pavo_gbn_handle_gap,
 	.held = NULL,
-	.not_ready = pavo_gbn_not_ready,
+	.not_ready = pavo_gbn_handle_rnr,
 	.expired = pavo_gbn_expired,
 };
 

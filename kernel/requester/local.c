@@ -35,7 +35,7 @@ static enum pavo_status execute_local_op(struct pavo_qp *qp,
 enum pavo_status pavo_local_execute(struct pavo_qp *qp, struct pavo_swqe *wqe)
 {
 	struct pavo_rkm_request *request = &qp->req.side.inval;
-	bool back = pavo_rkm_came_back(request);
+	bool back = pavo_rkm_has_come_back(request);
 	enum pavo_status status;
 
 	/* The running walk may be for an earlier WQE, which was flushed meanwhile. */
@@ -62,7 +62,8 @@ enum pavo_status pavo_local_end_read(struct pavo_qp *qp, struct pavo_swqe *wqe)
 	struct pavo_rkm_request *request = &qp->req.side.inval;
 	enum pavo_status status;
 
-	if (!pavo_rkm_came_back(request) && request->state == PAVO_RKM_WAITING)
+	if (!pavo_rkm_has_come_back(request) &&
+	    request->state == PAVO_RKM_WAITING)
 		return PAVO_ST_WAIT;
 	if (wqe->flags & PAVO_SWQE_WAITS) {
 		wqe->flags &= ~(PAVO_SWQE_WAITS | PAVO_SWQE_READ_INV);

@@ -11,8 +11,8 @@ void pavo_mq_release(struct pavo_mq *mq, u32 upsn)
 {
 	const struct pavo_mq_entry *entry;
 
-	while ((entry = pavo_mq_oldest(mq)) &&
-	       pavo_psn_passed(upsn, entry->first, entry->npkts))
+	while ((entry = pavo_mq_find_oldest(mq)) &&
+	       pavo_psn_is_passed(upsn, entry->first, entry->npkts))
 		mq->head++;
 }
 
@@ -37,15 +37,16 @@ u32 pavo_mq_span(const struct pavo_mq *mq, u32 from, u32 until)
 	return count;
 }
 
-/* Set @psn to that of the oldest read's next response. Return: false if there is no read. */
-static bool next_response(const struct pavo_multiqueue *mq, u32 upsn, u32 *psn)
+/* Set @psn to that of the oldest read's next response. Return: 0; -ENOENT: there is no read. */
+static int find_next_response(const struct pavo_multiqueue *mq, u32 upsn,
+			      u32 *psn)
 {
-	const struct pavo_mq_entry *read = pavo_mq_oldest(&mq->reads);
+	const struct pavo_mq_entry *read = pavo_mq_find_oldest(&mq->reads);
 
 	if (!read)
-		return false;
+		return -ENOENT;
 	*psn = pavo_psn_diff(upsn, read->first) > 0 ? upsn : read->first;
-	return true;
+	return 0;
 }
 
 static bool is_unacknowledged(u32 upsn, u32 sent, u32 rpsn)
@@ -61,7 +62,8 @@ enum pavo_ack_verdict pavo_multiqueue_ack(const struct pavo_multiqueue *mq,
 
 	if (!is_unacknowledged(upsn, sent, rpsn))
 		return PAVO_ACK_DROP;
-	if (next_response(mq, upsn, &read) && pavo_psn_diff(rpsn, read) >= 0) {
+	if (!find_next_response(mq, upsn, &read) &&
+	    pavo_psn_diff(rpsn, read) >= 0) {
 		*until = read;
 		return PAVO_ACK_READ_LOST;
 	}
@@ -76,7 +78,7 @@ enum pavo_ack_verdict pavo_multiqueue_response(const struct pavo_multiqueue *mq,
 	s32 ahead;
 
 	if (!is_unacknowledged(upsn, sent, rpsn) ||
-	    !next_response(mq, upsn, until))
+	    find_next_response(mq, upsn, until))
 		return PAVO_ACK_DROP;
 	ahead = pavo_psn_diff(rpsn, *until);
 	if (ahead < 0)

@@ -60,9 +60,9 @@ static inline void pavo_mq_init(struct pavo_mq *mq, struct pavo_mq_entry *ring,
 	mq->tail = 0;
 }
 
-/** pavo_mq_oldest - the oldest message; NULL if the queue is empty. */
+/** pavo_mq_find_oldest - the oldest message; NULL if the queue is empty. */
 static inline const struct pavo_mq_entry *
-pavo_mq_oldest(const struct pavo_mq *mq)
+pavo_mq_find_oldest(const struct pavo_mq *mq)
 {
 	return mq->head == mq->tail ? NULL : &mq->ring[mq->head & mq->mask];
 }

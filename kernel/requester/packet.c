@@ -10,9 +10,10 @@
 #include "pavo_trace.h"
 
 /* Opcode of @span packets from @pkt on, of @n, by their place: First, Middle, Last, Only. */
-static u8 request_opcode(const struct pavo_swqe *wqe, u32 pkt, u32 span, u32 n)
+static u8 get_request_opcode(const struct pavo_swqe *wqe, u32 pkt, u32 span,
+			     u32 n)
 {
-	const struct pavo_op *op = pavo_op(wqe->op);
+	const struct pavo_op *op = pavo_op_find(wqe->op);
 
 	if (op->only_se && wqe->flags & PAVO_WQE_SOLICITED)
 		return op->only_se;
@@ -25,8 +26,8 @@ static u8 request_opcode(const struct pavo_swqe *wqe, u32 pkt, u32 span, u32 n)
 }
 
 /* May pages of a request be attached? One that is acknowledged holds them until then. */
-static enum pavo_pages request_pages(const struct pavo_qp *qp,
-				     const struct pavo_swqe *wqe)
+static enum pavo_pages get_request_pages(const struct pavo_qp *qp,
+					 const struct pavo_swqe *wqe)
 {
 	/* Pages of a claimed region do not change while a packet has them. */
 	if (unlikely(wqe->flags & PAVO_SWQE_CLAIMS))
@@ -67,7 +68,7 @@ static void fill_atomic(const struct pavo_swqe *wqe, struct pavo_pkt *p)
 	p->swap_add_mask = wqe->swap_add_mask;
 	p->compare_mask = wqe->compare_mask;
 	p->request_id = wqe->number;
-	p->aop = pavo_op(wqe->op)->aop;
+	p->aop = pavo_op_find(wqe->op)->aop;
 }
 
 /*
@@ -77,8 +78,9 @@ static void fill_atomic(const struct pavo_swqe *wqe, struct pavo_pkt *p)
 static void fill_request(const struct pavo_qp *qp, const struct pavo_swqe *wqe,
 			 u32 pkt, u32 span, struct pavo_pkt *p)
 {
-	p->opcode = pavo_opcode_of(pavo_service(qp),
-				   request_opcode(wqe, pkt, span, wqe->npkts));
+	p->opcode = pavo_opcode_make(pavo_qp_get_service(qp),
+				     get_request_opcode(wqe, pkt, span,
+							wqe->npkts));
 	p->npkts = span;
 	p->solicited = wqe->flags & PAVO_WQE_SOLICITED &&
 		       pkt + span == wqe->npkts;
@@ -93,7 +95,7 @@ static void fill_request(const struct pavo_qp *qp, const struct pavo_swqe *wqe,
 	p->srqn = wqe->srqn;
 	p->imm = (__force __be32)wqe->imm;
 	p->inv_rkey = wqe->imm;
-	if (unlikely(pavo_op(wqe->op)->answer == PAVO_ANSWER_VALUE))
+	if (unlikely(pavo_op_find(wqe->op)->answer == PAVO_ANSWER_VALUE))
 		fill_atomic(wqe, p);
 }
 
@@ -128,7 +130,7 @@ enum pavo_status pavo_request_send(struct pavo_qp *qp, struct pavo_swqe *wqe,
 			p.dma_len = min(wqe->length - done, npkts * mtu);
 		}
 	}
-	x->pages = request_pages(qp, wqe);
+	x->pages = get_request_pages(qp, wqe);
 	x->messages = qp->req.head - wqe->number;
 	return pavo_xmit(x, &p, len, gather_request, &payload);
 }
@@ -157,7 +159,7 @@ static void fill_ah(const struct pavo_ud_seg *av, struct rdma_ah_attr *ah)
 enum pavo_status pavo_datagram_send(struct pavo_qp *qp, struct pavo_swqe *wqe)
 {
 	struct pavo_pkt p = {
-		.opcode = PAVO_SVC_UD | pavo_op(wqe->op)->only,
+		.opcode = PAVO_SVC_UD | pavo_op_find(wqe->op)->only,
 		.npkts = 1,
 		.solicited = wqe->flags & PAVO_WQE_SOLICITED,
 		.pkey = PAVO_PKEY_DEFAULT,
@@ -184,7 +186,7 @@ enum pavo_status pavo_datagram_send(struct pavo_qp *qp, struct pavo_swqe *wqe)
 		return PAVO_ST_LOST;
 	}
 	pavo_xmit_init(&x, &qp->req.side.tx, &flow, qp->attr.mtu);
-	x.pages = request_pages(qp, wqe);
+	x.pages = get_request_pages(qp, wqe);
 	status = pavo_xmit(&x, &p, wqe->length, gather_request, &payload);
 	pavo_flow_destroy(&flow);
 	return status;

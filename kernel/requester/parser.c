@@ -31,7 +31,7 @@ static enum pavo_status parse_inline(struct pavo_swqe *wqe,
 	const struct pavo_inline_seg *seg = (const void *)r->pos;
 	u32 len = seg->byte_count & ~PAVO_INLINE_SEG;
 
-	if (!(pavo_op(wqe->op)->segments & PAVO_SEG_INLINE))
+	if (!(pavo_op_find(wqe->op)->segments & PAVO_SEG_INLINE))
 		return PAVO_ST_WQE_SEGMENT;
 	/* Compare before rounding, so that nothing can wrap. */
 	if (len > r->left - sizeof(*seg))
@@ -145,7 +145,7 @@ static enum pavo_status parse_remote(struct pavo_swqe *wqe,
 				     struct seg_reader *r,
 				     const struct pavo_raddr_seg **raddr)
 {
-	u8 segments = pavo_op(wqe->op)->segments;
+	u8 segments = pavo_op_find(wqe->op)->segments;
 	const struct pavo_atomic_seg *atomic;
 
 	if (!(segments & PAVO_SEG_RADDR))
@@ -172,7 +172,7 @@ static enum pavo_status parse_remote(struct pavo_swqe *wqe,
 /* Parse a WQE that sends nothing: NextSeg, and perhaps a BindSeg. */
 static enum pavo_status parse_local(struct pavo_swqe *wqe, struct seg_reader *r)
 {
-	if (pavo_op(wqe->op)->segments & PAVO_SEG_BIND) {
+	if (pavo_op_find(wqe->op)->segments & PAVO_SEG_BIND) {
 		wqe->bind = take_segment(r, sizeof(*wqe->bind));
 		if (!wqe->bind)
 			return PAVO_ST_WQE_SEGMENT;
@@ -184,7 +184,7 @@ static enum pavo_status parse_segments(struct pavo_swqe *wqe,
 				       struct seg_reader *r,
 				       const struct pavo_parser_limits *lim)
 {
-	const struct pavo_op *op = pavo_op(wqe->op);
+	const struct pavo_op *op = pavo_op_find(wqe->op);
 	const struct pavo_raddr_seg *raddr = NULL;
 	enum pavo_status err = PAVO_ST_OK;
 

@@ -101,17 +101,17 @@ struct pavo_parser_limits {
 };
 
 /* Fields of a doorbell (without QPN: of a chain link). */
-static inline u32 pavo_db_offset(u64 db)
+static inline u32 pavo_db_get_offset(u64 db)
 {
 	return (u32)db >> PAVO_DB_OFFSET_SHIFT;
 }
 
-static inline u32 pavo_db_size(u64 db)
+static inline u32 pavo_db_get_size(u64 db)
 {
 	return (db >> PAVO_DB_SIZE_SHIFT) & 0xff;
 }
 
-static inline u32 pavo_db_qpn(u64 db)
+static inline u32 pavo_db_get_qpn(u64 db)
 {
 	return db >> PAVO_DB_QPN_SHIFT;
 }

@@ -8,7 +8,7 @@
 #include "requester/ah.h"
 #include "requester_private.h"
 
-static u32 total_length(const struct ib_send_wr *wr)
+static u32 sum_length(const struct ib_send_wr *wr)
 {
 	u32 i, len = 0;
 
@@ -47,11 +47,11 @@ static void *put_remote(void *pos, const struct ib_send_wr *wr, u8 op)
 {
 	struct pavo_raddr_seg *raddr = pos;
 	struct pavo_atomic_seg *atomic = (void *)(raddr + 1);
-	u8 segments = pavo_op(op)->segments;
+	u8 segments = pavo_op_find(op)->segments;
 
 	if (!(segments & PAVO_SEG_RADDR))
 		return pos;
-	raddr->length = total_length(wr);
+	raddr->length = sum_length(wr);
 	if (!(segments & (PAVO_SEG_ATOMIC | PAVO_SEG_EXT_ATOMIC))) {
 		raddr->va = rdma_wr(wr)->remote_addr;
 		raddr->rkey = rdma_wr(wr)->rkey;
@@ -88,7 +88,7 @@ static void *put_reg(void *pos, const struct ib_send_wr *wr)
  * Find the imm field of the NextSeg. A read with invalidation names the key there; consumers
  * written for iWARP give it only as lkey of their entry (0 is no key).
  */
-static u32 next_seg_imm(const struct ib_send_wr *wr)
+static u32 get_next_seg_imm(const struct ib_send_wr *wr)
 {
 	if (wr->opcode == IB_WR_RDMA_READ_WITH_INV && !wr->ex.invalidate_rkey &&
 	    wr->num_sge)
@@ -117,7 +117,7 @@ static int put_wqe(struct pavo_qp *qp, void *slot, const struct ib_send_wr *wr,
 		next->flags |= PAVO_WQE_SOLICITED;
 	if (wr->opcode == IB_WR_RDMA_READ_WITH_INV)
 		next->flags |= PAVO_SWQE_READ_INV;
-	next->imm = next_seg_imm(wr);
+	next->imm = get_next_seg_imm(wr);
 	if (pavo_is_datagram(qp))
 		pos = put_ud(pos, wr);
 	else if (op == PAVO_WQE_REG_MR)
@@ -125,7 +125,7 @@ static int put_wqe(struct pavo_qp *qp, void *slot, const struct ib_send_wr *wr,
 	else
 		pos = put_remote(pos, wr, op);
 	/* Operations that move no data ignore the list. */
-	if (!(pavo_op(op)->segments & PAVO_SEG_DATA))
+	if (!(pavo_op_find(op)->segments & PAVO_SEG_DATA))
 		return pos - slot;
 	for (i = 0, seg = pos; i < wr->num_sge; i++, seg++) {
 		seg->byte_count = wr->sg_list[i].length;
@@ -158,7 +158,7 @@ static int post_send_wr(struct pavo_qp *qp, const struct ib_send_wr *wr)
 	if (wr->send_flags & IB_SEND_FENCE)
 		db |= PAVO_DB_FENCE;
 	req->doorbells[req->db_head & (req->count - 1)] = db;
-	/* Pairs with the acquire in next_link(). */
+	/* Pairs with the acquire in take_next_link(). */
 	smp_store_release(&req->db_head, req->db_head + 1);
 	req->posted++;
 	return 0;
@@ -171,7 +171,7 @@ int pavo_requester_post(struct pavo_qp *qp, const struct ib_send_wr *wr,
 	unsigned long flags;
 	int err = 0;
 
-	if (pavo_qp_state(qp) < IB_QPS_RTS) {
+	if (pavo_qp_get_state(qp) < IB_QPS_RTS) {
 		*bad_wr = wr;
 		return -EINVAL;
 	}
@@ -191,7 +191,7 @@ int pavo_requester_post(struct pavo_qp *qp, const struct ib_send_wr *wr,
 	 */
 	if (!irqs_disabled() && !in_hardirq())
 		pavo_requester_run(qp);
-	else if (pavo_qp_state(qp) >= IB_QPS_SQE)
+	else if (pavo_qp_get_state(qp) >= IB_QPS_SQE)
 		pavo_qp_end(qp);
 	else
 		queue_work(qp->dev->wq, &qp->key_state.work);

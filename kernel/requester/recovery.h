@@ -170,23 +170,24 @@ static inline bool pavo_recovery_is_retransmit(const struct pavo_recovery *r)
 	return pavo_psn_diff(r->next, r->sent) < 0;
 }
 
-/** pavo_recovery_in_flight - packets between UPSN and the one that is sent next. */
-static inline u32 pavo_recovery_in_flight(const struct pavo_recovery *r)
+/** pavo_recovery_get_in_flight - packets between UPSN and the one that is sent next. */
+static inline u32 pavo_recovery_get_in_flight(const struct pavo_recovery *r)
 {
 	return pavo_psn_diff(r->next, r->upsn);
 }
 
-/** pavo_recovery_sends_in_flight - likewise, without reads and atomics. */
-static inline u32 pavo_recovery_sends_in_flight(const struct pavo_recovery *r)
+/** pavo_recovery_get_sends_in_flight - likewise, without reads and atomics. */
+static inline u32
+pavo_recovery_get_sends_in_flight(const struct pavo_recovery *r)
 {
 	return pavo_mq_span(&r->outstanding.sends, r->upsn, r->next);
 }
 
-/** pavo_recovery_space - new packets from @next on that may be sent in one go; 1: no more. */
-static inline u32 pavo_recovery_space(const struct pavo_recovery *r)
+/** pavo_recovery_get_space - new packets from @next on that may be sent in one go; 1: no more. */
+static inline u32 pavo_recovery_get_space(const struct pavo_recovery *r)
 {
-	u32 in_flight = pavo_recovery_in_flight(r);
-	u32 most = pavo_cwnd_ack_req(&r->cwnd);
+	u32 in_flight = pavo_recovery_get_in_flight(r);
+	u32 most = pavo_cwnd_get_ack_req(&r->cwnd);
 	u32 left = r->cwnd.size - in_flight;
 
 	if (pavo_recovery_is_retransmit(r) || in_flight + 1 >= r->cwnd.size)
@@ -230,7 +231,7 @@ pavo_recovery_admits(const struct pavo_recovery *r,
 static inline bool pavo_recovery_wants_ack(const struct pavo_recovery *r,
 					   u32 npkts)
 {
-	u32 most = pavo_cwnd_ack_req(&r->cwnd);
+	u32 most = pavo_cwnd_get_ack_req(&r->cwnd);
 
 	if (pavo_psn_add(r->next, npkts) == r->ack_requested)
 		return true;
@@ -322,29 +323,29 @@ static inline void pavo_recovery_skip(struct pavo_recovery *r)
  * @r:   recovery state
  * @end: PSN behind that packet
  *
- * Return: true: retransmit it; false: a packet before @end has requested its ACK.
+ * Return: 0: retransmit it; -EALREADY: a packet before @end has requested its ACK.
  */
-static inline bool pavo_recovery_request_ack(struct pavo_recovery *r, u32 end)
+static inline int pavo_recovery_request_ack(struct pavo_recovery *r, u32 end)
 {
 	if (!r->no_ack_req || end == r->ack_requested ||
 	    pavo_psn_diff(end, r->upsn) <= 0)
-		return false;
+		return -EALREADY;
 	r->ack_requested = end;
-	return true;
+	return 0;
 }
 
 /** pavo_recovery_completes - true if a message of @npkts packets from @first on is acknowledged. */
 static inline bool pavo_recovery_completes(const struct pavo_recovery *r,
 					   u32 first, u32 npkts)
 {
-	return pavo_psn_passed(r->upsn, first, npkts);
+	return pavo_psn_is_passed(r->upsn, first, npkts);
 }
 
 /* ------------------------------------------------- responses */
 
-/** pavo_recovery_stray - the reason to drop a response of @psn. */
-static inline unsigned int pavo_recovery_stray(const struct pavo_recovery *r,
-					       u32 psn)
+/** pavo_recovery_handle_stray - the reason to drop a response of @psn. */
+static inline unsigned int
+pavo_recovery_handle_stray(const struct pavo_recovery *r, u32 psn)
 {
 	return pavo_psn_diff(psn, r->upsn) < 0 ? PAVO_REC_OLD : PAVO_REC_STRAY;
 }
@@ -370,7 +371,7 @@ pavo_recovery_ack_needs_time(const struct pavo_recovery *r,
 			     const struct pavo_recovery_policy *policy, u32 end)
 {
 	return pavo_recovery_release_needs_time(r, policy, end) ||
-	       pavo_mq_oldest(&r->outstanding.reads);
+	       pavo_mq_find_oldest(&r->outstanding.reads);
 }
 
 /* Release all packets before PSN @until. */
@@ -415,7 +416,7 @@ pavo_recovery_ack(struct pavo_recovery *r,
 	verdict = pavo_multiqueue_ack(&r->outstanding, r->upsn, r->sent, psn,
 				      &until);
 	if (verdict == PAVO_ACK_DROP)
-		return pavo_recovery_stray(r, psn);
+		return pavo_recovery_handle_stray(r, psn);
 	todo = pavo_recovery_release(r, policy, until, now);
 	if (verdict == PAVO_ACK_READ_LOST)
 		todo |= PAVO_REC_IMPLIED_NAK | policy->gap(r, now);
@@ -429,8 +430,8 @@ pavo_recovery_ack(struct pavo_recovery *r,
  * @psn:    PSN of the NAK
  * @now:    the time, ns
  *
- * pavo_recovery_gap() or pavo_recovery_not_ready() follows, as the NAK says, unless this event
- * returns PAVO_REC_OLD or PAVO_REC_STRAY.
+ * pavo_recovery_handle_gap() or pavo_recovery_handle_rnr() follows, as the NAK says, unless this
+ * event returns PAVO_REC_OLD or PAVO_REC_STRAY.
  *
  * Return: as pavo_recovery_ack().
  */
@@ -439,16 +440,16 @@ pavo_recovery_nak(struct pavo_recovery *r,
 		  const struct pavo_recovery_policy *policy, u32 psn, u64 now)
 {
 	if (pavo_psn_diff(psn, r->upsn) < 0 || pavo_psn_diff(psn, r->sent) >= 0)
-		return pavo_recovery_stray(r, psn);
+		return pavo_recovery_handle_stray(r, psn);
 	if (psn == r->upsn)
 		return 0;
 	return pavo_recovery_ack(r, policy, pavo_psn_add(psn, -1), now);
 }
 
-/** pavo_recovery_gap - event: the peer lacks the packet at UPSN, and has had later ones. */
+/** pavo_recovery_handle_gap - event: the peer lacks the packet at UPSN, and has had later ones. */
 static __always_inline unsigned int
-pavo_recovery_gap(struct pavo_recovery *r,
-		  const struct pavo_recovery_policy *policy, u64 now)
+pavo_recovery_handle_gap(struct pavo_recovery *r,
+			 const struct pavo_recovery_policy *policy, u64 now)
 {
 	return policy->gap(r, now);
 }
@@ -463,7 +464,7 @@ pavo_recovery_held(struct pavo_recovery *r,
 }
 
 /**
- * pavo_recovery_not_ready - event: an RNR NAK of the packet at UPSN.
+ * pavo_recovery_handle_rnr - event: an RNR NAK of the packet at UPSN.
  * @r:      the machine
  * @policy: its policy
  * @delay:  RNR timer field of the NAK, in ns
@@ -473,19 +474,19 @@ pavo_recovery_held(struct pavo_recovery *r,
  * for more than one packet.
  */
 static __always_inline unsigned int
-pavo_recovery_not_ready(struct pavo_recovery *r,
-			const struct pavo_recovery_policy *policy, u64 delay,
-			u64 now)
+pavo_recovery_handle_rnr(struct pavo_recovery *r,
+			 const struct pavo_recovery_policy *policy, u64 delay,
+			 u64 now)
 {
 	if (r->timer.rnr)
 		return 0;
-	if (pavo_timer_rnr(&r->timer, now, delay))
+	if (pavo_timer_start_rnr(&r->timer, now, delay))
 		return PAVO_REC_NO_RNR_RETRY;
 	return policy->not_ready(r);
 }
 
 /**
- * pavo_recovery_response - event: a response to a read or atomic.
+ * pavo_recovery_handle_response - event: a response to a read or atomic.
  * @r:      the machine
  * @policy: its policy
  * @psn:    its PSN
@@ -498,9 +499,9 @@ pavo_recovery_not_ready(struct pavo_recovery *r,
  * PAVO_REC_STRAY.
  */
 static __always_inline unsigned int
-pavo_recovery_response(struct pavo_recovery *r,
-		       const struct pavo_recovery_policy *policy, u32 psn,
-		       u64 now)
+pavo_recovery_handle_response(struct pavo_recovery *r,
+			      const struct pavo_recovery_policy *policy,
+			      u32 psn, u64 now)
 {
 	enum pavo_ack_verdict verdict;
 	unsigned int todo;
@@ -509,7 +510,7 @@ pavo_recovery_response(struct pavo_recovery *r,
 	verdict = pavo_multiqueue_response(&r->outstanding, r->upsn, r->sent,
 					   psn, &until);
 	if (verdict == PAVO_ACK_DROP)
-		return pavo_recovery_stray(r, psn);
+		return pavo_recovery_handle_stray(r, psn);
 	todo = pavo_recovery_release(r, policy, until, now);
 	if (verdict == PAVO_ACK_RELEASE)
 		return todo | PAVO_REC_TAKE;
@@ -523,7 +524,7 @@ static inline bool pavo_read_chunk_ends(u32 npkts, u32 pkt)
 }
 
 /**
- * pavo_recovery_in_place - true if packets of a read's response have the opcode of their place.
+ * pavo_recovery_is_in_place - true if packets of a read's response have the opcode of their place.
  * @r:      the machine
  * @psn:    PSN of the first one
  * @n:      its index in the response
@@ -535,9 +536,9 @@ static inline bool pavo_read_chunk_ends(u32 npkts, u32 pkt)
  * The response to a chunk is First .. Last or Only. After a request from the middle of a chunk on
  * it begins there, too, unless this is the delayed response to the first request.
  */
-static inline bool pavo_recovery_in_place(const struct pavo_recovery *r,
-					  u32 psn, u32 n, u32 npkts, u32 total,
-					  bool first, bool last)
+static inline bool pavo_recovery_is_in_place(const struct pavo_recovery *r,
+					     u32 psn, u32 n, u32 npkts,
+					     u32 total, bool first, bool last)
 {
 	if (last != pavo_read_chunk_ends(total, n + npkts) ||
 	    n % PAVO_READ_CHUNK + npkts > PAVO_READ_CHUNK)

@@ -13,7 +13,7 @@
 #define PAVO_LEAST_INLINE 16
 
 /* Bytes of a WQE before its payload. */
-static u32 head_size(const struct pavo_qp *qp)
+static u32 get_head_size(const struct pavo_qp *qp)
 {
 	u32 head = sizeof(struct pavo_next_seg);
 
@@ -30,7 +30,7 @@ static u32 head_size(const struct pavo_qp *qp)
  * Bytes of a WQE slot: max_send_sge entries or max_inline_data bytes, whichever is
  * more. Atomics have one segment more, up to an ExtAtomicSeg, and no inline data.
  */
-static u32 slot_size(const struct pavo_qp *qp)
+static u32 get_slot_size(const struct pavo_qp *qp)
 {
 	u32 bytes = max_t(u32, qp->cap.max_inline_data, PAVO_LEAST_INLINE);
 	u32 in = ALIGN(bytes + sizeof(struct pavo_inline_seg), PAVO_WQE_UNIT);
@@ -38,13 +38,13 @@ static u32 slot_size(const struct pavo_qp *qp)
 
 	if (!pavo_is_datagram(qp))
 		data += sizeof(struct pavo_ext_atomic_seg);
-	return head_size(qp) + max(data, in);
+	return get_head_size(qp) + max(data, in);
 }
 
 /* Bytes of inline data that fit the slot; at least as many as the consumer requested. */
-static u32 inline_capacity(const struct pavo_qp *qp)
+static u32 get_inline_capacity(const struct pavo_qp *qp)
 {
-	u32 bytes = qp->req.wqe_size - head_size(qp) -
+	u32 bytes = qp->req.wqe_size - get_head_size(qp) -
 		    sizeof(struct pavo_inline_seg);
 
 	return min_t(u32, bytes, PAVO_MAX_INLINE);
@@ -83,10 +83,10 @@ int pavo_requester_init(struct pavo_qp *qp, struct pavo_mmap_info *info)
 	pavo_timers_init(qp);
 	pavo_drr_queue_init(&req->drr, READ_ONCE(qp->dev->drr.quantum));
 	req->count = roundup_pow_of_two(max(qp->cap.max_send_wr, 1u));
-	req->wqe_size = slot_size(qp);
+	req->wqe_size = get_slot_size(qp);
 	qp->cap.max_send_wr = req->count;
 	if (!pavo_is_xrc_target(qp))
-		qp->cap.max_inline_data = inline_capacity(qp);
+		qp->cap.max_inline_data = get_inline_capacity(qp);
 	size = (size_t)req->count * req->wqe_size;
 	if (qp->uctx)
 		size += PAVO_QUEUE_OWN_SIZE((size_t)req->count);
@@ -132,8 +132,8 @@ static void release_claims(struct pavo_qp *qp)
 
 	rcu_read_lock();
 	for (n = req->tail; n != req->head; n++) {
-		if (pavo_swqe(req, n)->flags & PAVO_SWQE_CLAIMS)
-			pavo_sgl_release(qp, pavo_swqe(req, n));
+		if (pavo_get_swqe(req, n)->flags & PAVO_SWQE_CLAIMS)
+			pavo_sgl_release(qp, pavo_get_swqe(req, n));
 	}
 	rcu_read_unlock();
 }
@@ -178,7 +178,7 @@ void pavo_requester_ready(struct pavo_qp *qp)
 void pavo_requester_set_timeouts(struct pavo_qp *qp)
 {
 	pavo_recovery_set_limits(&qp->req.recovery,
-				 pavo_timeout_ns(qp->attr.timeout),
+				 pavo_timeout_to_ns(qp->attr.timeout),
 				 qp->attr.retry_cnt, qp->attr.rnr_retry);
 }
 
@@ -210,7 +210,7 @@ static unsigned int advance_requester(struct pavo_qp *qp, unsigned int budget)
 		pavo_complete_acked(qp);
 		pavo_complete_bad(qp);
 	} while (budget && budget != before && has_more(req) &&
-		 pavo_qp_state(qp) < IB_QPS_SQE);
+		 pavo_qp_get_state(qp) < IB_QPS_SQE);
 	return budget;
 }
 
@@ -222,7 +222,7 @@ static void take_pending(struct pavo_qp *qp)
 	if (!READ_ONCE(req->side.pending))
 		return;
 	if (test_and_clear_bit(PAVO_REQ_TIMER, &req->side.pending) &&
-	    pavo_qp_state(qp) != IB_QPS_ERR)
+	    pavo_qp_get_state(qp) != IB_QPS_ERR)
 		pavo_timers_check(qp);
 	clear_bit(PAVO_REQ_DOORBELL, &req->side.pending);
 	clear_bit(PAVO_REQ_FLUSH, &req->side.pending);
@@ -233,7 +233,7 @@ static void take_pending(struct pavo_qp *qp)
 /* End the DRR round with the visit. @more: the visit had too little budget for all work. */
 static void end_drr_round(struct pavo_qp *qp, bool more)
 {
-	if (pavo_qp_state(qp) >= IB_QPS_SQE)
+	if (pavo_qp_get_state(qp) >= IB_QPS_SQE)
 		pavo_qp_drr_leave(qp);
 	else
 		pavo_qp_drr_end(qp, more);
@@ -259,7 +259,7 @@ static bool visit_requester(struct pavo_qp *qp, struct pavo_budget *slice)
 	if (unlikely(pavo_side_waits(&req->side)))
 		pavo_timer_hold(&req->recovery.timer, ktime_get_ns());
 	take_pending(qp);
-	state = pavo_qp_state(qp);
+	state = pavo_qp_get_state(qp);
 	if (state >= IB_QPS_SQE)
 		budget = pavo_complete_flush(qp, budget);
 	else if (req->ready)
@@ -285,14 +285,14 @@ static void run_requester(struct pavo_qp *qp)
 void pavo_requester_run(struct pavo_qp *qp)
 {
 	run_requester(qp);
-	if (unlikely(pavo_qp_state(qp) == IB_QPS_ERR))
+	if (unlikely(pavo_qp_get_state(qp) == IB_QPS_ERR))
 		pavo_responder_end(qp);
 }
 
 void pavo_requester_receive(struct pavo_qp *qp, struct pavo_rx *rx)
 {
 	pavo_side_receive(qp, &qp->req.side, qp->send_cq, rx, &work);
-	if (unlikely(pavo_qp_state(qp) == IB_QPS_ERR))
+	if (unlikely(pavo_qp_get_state(qp) == IB_QPS_ERR))
 		pavo_responder_end(qp);
 }
 

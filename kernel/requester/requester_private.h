@@ -20,7 +20,7 @@ struct pavo_sgl_pos {
 	u32 off;
 };
 
-static inline struct pavo_swqe *pavo_swqe(struct pavo_requester *req, u32 n)
+static inline struct pavo_swqe *pavo_get_swqe(struct pavo_requester *req, u32 n)
 {
 	return req->wqes + (size_t)(n & (req->count - 1)) * req->wqe_stride;
 }

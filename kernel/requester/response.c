@@ -67,8 +67,9 @@ static inline void carry_out(struct pavo_qp *qp, unsigned int todo)
 /* The oldest packet is lost: the peer reports a gap. */
 static void handle_gap(struct pavo_qp *qp)
 {
-	carry_out(qp, pavo_recovery_gap(&qp->req.recovery, &pavo_go_back_n,
-					ktime_get_ns()));
+	carry_out(qp,
+		  pavo_recovery_handle_gap(&qp->req.recovery, &pavo_go_back_n,
+					   ktime_get_ns()));
 }
 
 static void acknowledge_psn(struct pavo_qp *qp, u32 psn)
@@ -91,8 +92,8 @@ static void take_rnr_nak(struct pavo_qp *qp, u8 code)
 {
 	pavo_count(qp, rnr_nak_retry_err);
 	carry_out(qp,
-		  pavo_recovery_not_ready(&qp->req.recovery, &pavo_go_back_n,
-					  pavo_rnr_ns(code), ktime_get_ns()));
+		  pavo_recovery_handle_rnr(&qp->req.recovery, &pavo_go_back_n,
+					   pavo_rnr_ns(code), ktime_get_ns()));
 }
 
 static void take_nak(struct pavo_qp *qp, const struct pavo_pkt *pkt)
@@ -133,7 +134,7 @@ static void handle_nak(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 	 * If a read's response was lost and a request behind it got an RNR NAK, both wait for
 	 * the delay: otherwise the latter would be retransmitted too early.
 	 */
-	if (rnr && pavo_qp_state(qp) != IB_QPS_ERR)
+	if (rnr && pavo_qp_get_state(qp) != IB_QPS_ERR)
 		take_rnr_nak(qp, pkt->syndrome & PAVO_AETH_VALUE);
 	else if (!(todo & PAVO_REC_IMPLIED_NAK))
 		take_nak(qp, pkt);
@@ -184,14 +185,14 @@ static void scatter_seek(struct pavo_qp *qp, const struct pavo_swqe *wqe,
 }
 
 /* True if the packets from @n on of the response to @wqe have the opcode of their place. */
-static bool in_place(const struct pavo_requester *req,
-		     const struct pavo_swqe *wqe, u32 n,
-		     const struct pavo_pkt *pkt)
+static bool is_in_place(const struct pavo_requester *req,
+			const struct pavo_swqe *wqe, u32 n,
+			const struct pavo_pkt *pkt)
 {
-	return pavo_recovery_in_place(&req->recovery, pkt->psn, n, pkt->npkts,
-				      wqe->npkts,
-				      pkt->info->flags & PAVO_OPF_FIRST,
-				      pkt->info->flags & PAVO_OPF_LAST);
+	return pavo_recovery_is_in_place(&req->recovery, pkt->psn, n,
+					 pkt->npkts, wqe->npkts,
+					 pkt->info->flags & PAVO_OPF_FIRST,
+					 pkt->info->flags & PAVO_OPF_LAST);
 }
 
 static enum pavo_status take_read_data(struct pavo_qp *qp,
@@ -205,11 +206,11 @@ static enum pavo_status take_read_data(struct pavo_qp *qp,
 	struct pavo_sgl_pos pos;
 
 	/* An atomic write: the request carried the data, the response is empty. */
-	if (pavo_op(wqe->op)->answer == PAVO_ANSWER_EMPTY)
+	if (pavo_op_find(wqe->op)->answer == PAVO_ANSWER_EMPTY)
 		want = 0;
 
 	if ((npkts > 1 && rx->unit != mtu) || rx->pkt.payload != want ||
-	    !in_place(&qp->req, wqe, n, &rx->pkt))
+	    !is_in_place(&qp->req, wqe, n, &rx->pkt))
 		return PAVO_ST_BAD_RESPONSE;
 	if (!want)
 		return PAVO_ST_OK;
@@ -227,7 +228,7 @@ static enum pavo_status take_read_data(struct pavo_qp *qp,
 /* True if @pkt is the response to the atomic @wqe, plain or extended (sources.md#ext-response). */
 static bool is_value_of(const struct pavo_swqe *wqe, const struct pavo_pkt *pkt)
 {
-	bool ext = pavo_op(wqe->op)->segments & PAVO_SEG_EXT_ATOMIC;
+	bool ext = pavo_op_find(wqe->op)->segments & PAVO_SEG_EXT_ATOMIC;
 
 	if (ext != !!(pkt->info->flags & PAVO_OPF_EXTATOMICACK))
 		return false;
@@ -239,15 +240,15 @@ static enum pavo_status take_response(struct pavo_qp *qp, struct pavo_rx *rx)
 {
 	struct pavo_recovery *r = &qp->req.recovery;
 	const struct pavo_mq_entry *read =
-		pavo_mq_oldest(&r->outstanding.reads);
-	struct pavo_swqe *wqe = pavo_swqe(&qp->req, read->wqe);
+		pavo_mq_find_oldest(&r->outstanding.reads);
+	struct pavo_swqe *wqe = pavo_get_swqe(&qp->req, read->wqe);
 	u32 n = pavo_psn_diff(rx->pkt.psn, read->first);
 	u32 end = pavo_psn_add(rx->pkt.psn, rx->pkt.npkts);
 	bool atomic = rx->pkt.info->kind == PAVO_KIND_ATOMIC, ends;
 	enum pavo_status status;
 	u64 now = 0;
 
-	if (atomic != (pavo_op(wqe->op)->answer == PAVO_ANSWER_VALUE))
+	if (atomic != (pavo_op_find(wqe->op)->answer == PAVO_ANSWER_VALUE))
 		status = PAVO_ST_BAD_RESPONSE;
 	else if (atomic && !is_value_of(wqe, &rx->pkt))
 		status = PAVO_ST_BAD_RESPONSE;
@@ -276,7 +277,8 @@ static enum pavo_status handle_response(struct pavo_qp *qp, struct pavo_rx *rx)
 	u64 now = rx->pkt.psn == r->upsn ? 0 : ktime_get_ns();
 	unsigned int todo;
 
-	todo = pavo_recovery_response(r, &pavo_go_back_n, rx->pkt.psn, now);
+	todo = pavo_recovery_handle_response(r, &pavo_go_back_n, rx->pkt.psn,
+					     now);
 	carry_out(qp, todo & ~PAVO_REC_TAKE);
 	if (likely(todo & PAVO_REC_TAKE))
 		return take_response(qp, rx);
@@ -298,7 +300,7 @@ static enum pavo_status handle_response(struct pavo_qp *qp, struct pavo_rx *rx)
  */
 enum pavo_status pavo_requester_handle(struct pavo_qp *qp, struct pavo_rx *rx)
 {
-	int state = pavo_qp_state(qp);
+	int state = pavo_qp_get_state(qp);
 
 	pavo_timer_answered(&qp->req.recovery.timer);
 	pavo_tx_seen(&qp->req.side.tx);
@@ -325,7 +327,7 @@ static bool is_unsent(struct pavo_qp *qp)
 	if (pavo_tx_is_queued(&req->side.tx))
 		return true;
 	return unlikely(req->drr.active) &&
-	       !pavo_recovery_in_flight(&req->recovery) &&
+	       !pavo_recovery_get_in_flight(&req->recovery) &&
 	       pavo_qp_drr_waits(qp);
 }
 

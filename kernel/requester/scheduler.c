@@ -10,7 +10,7 @@
 #include "requester_private.h"
 #include "pavo_trace.h"
 
-static u8 service_of(const struct pavo_qp *qp)
+static u8 get_service_flag(const struct pavo_qp *qp)
 {
 	if (pavo_is_datagram(qp))
 		return PAVO_FOR_UD;
@@ -19,20 +19,20 @@ static u8 service_of(const struct pavo_qp *qp)
 	return pavo_is_xrc_initiator(qp) ? PAVO_FOR_XRC : PAVO_FOR_RC;
 }
 
-/* Take the next chain link or doorbell. Return: false if there is none. */
-static bool next_link(struct pavo_requester *req, u64 *db)
+/* Take the next chain link or doorbell. Return: 0; -ENOENT: there is none. */
+static int take_next_link(struct pavo_requester *req, u64 *db)
 {
 	if (req->in_chain) {
 		*db = req->chain;
-		return true;
+		return 0;
 	}
 	/* Pairs with the release in push_doorbell(). */
 	if (req->db_tail == smp_load_acquire(&req->db_head))
-		return false;
+		return -ENOENT;
 	*db = req->doorbells[req->db_tail & (req->count - 1)];
 	WRITE_ONCE(req->db_tail, req->db_tail + 1);
 	req->chained = 0;
-	return true;
+	return 0;
 }
 
 /*
@@ -42,7 +42,8 @@ static bool next_link(struct pavo_requester *req, u64 *db)
 static void follow_chain(struct pavo_requester *req,
 			 const struct pavo_swqe *wqe)
 {
-	req->in_chain = pavo_db_size(wqe->next) && ++req->chained < req->count;
+	req->in_chain = pavo_db_get_size(wqe->next) &&
+			++req->chained < req->count;
 	req->chain = wqe->next;
 }
 
@@ -58,11 +59,11 @@ static void make_unreadable(struct pavo_swqe *wqe, enum pavo_status status)
  * Largest datagram in bytes: one packet of the port's present MTU. 0 if the interface's MTU is
  * below the smallest of IBA.
  */
-static u32 datagram_max(struct pavo_dev *dev)
+static u32 get_datagram_max(struct pavo_dev *dev)
 {
 	struct net_device *ndev = rcu_dereference(dev->port.ndev);
 
-	return ndev ? pavo_mtu_bytes(iboe_get_mtu(READ_ONCE(ndev->mtu))) : 0;
+	return ndev ? pavo_mtu_to_bytes(iboe_get_mtu(READ_ONCE(ndev->mtu))) : 0;
 }
 
 /*
@@ -90,18 +91,18 @@ static enum pavo_status check_access(struct pavo_qp *qp, struct pavo_swqe *wqe)
 static void take_wqe(struct pavo_qp *qp, u64 db)
 {
 	const struct pavo_parser_limits limits = {
-		.service = service_of(qp),
+		.service = get_service_flag(qp),
 		.kernel = !qp->uctx,
 		.max_sge = qp->cap.max_send_sge,
-		.max_len = pavo_is_datagram(qp) ? datagram_max(qp->dev) :
+		.max_len = pavo_is_datagram(qp) ? get_datagram_max(qp->dev) :
 						  PAVO_MAX_MSG,
 	};
 	struct pavo_requester *req = &qp->req;
-	struct pavo_swqe *wqe = pavo_swqe(req, req->head);
+	struct pavo_swqe *wqe = pavo_get_swqe(req, req->head);
 	u32 slot = (req->head & (req->count - 1)) * req->wqe_size;
-	u32 size = pavo_db_size(db) * PAVO_WQE_UNIT;
+	u32 size = pavo_db_get_size(db) * PAVO_WQE_UNIT;
 
-	if ((u64)pavo_db_offset(db) * PAVO_WQE_UNIT != slot) {
+	if ((u64)pavo_db_get_offset(db) * PAVO_WQE_UNIT != slot) {
 		make_unreadable(wqe, PAVO_ST_WQE_OFFSET);
 	} else if (!size || size > req->wqe_size) {
 		make_unreadable(wqe, PAVO_ST_WQE_SIZE);
@@ -134,7 +135,7 @@ unsigned int pavo_schedule(struct pavo_qp *qp, unsigned int budget)
 	u64 db;
 
 	while (budget && req->head - req->tail < req->count &&
-	       next_link(req, &db)) {
+	       !take_next_link(req, &db)) {
 		take_wqe(qp, db);
 		budget--;
 	}

@@ -13,7 +13,7 @@
  * Find the next piece of at most @len bytes that lies in one entry: its region,
  * address and length. The caller moves @pos behind it.
  */
-static enum pavo_status next_sge_piece(struct pavo_qp *qp,
+static enum pavo_status find_sge_piece(struct pavo_qp *qp,
 				       const struct pavo_swqe *wqe,
 				       struct pavo_sgl_pos *pos, u32 *len,
 				       int access, u64 *va,
@@ -104,8 +104,8 @@ static const struct pavo_region *find_claimed(struct pavo_qp *qp,
 }
 
 /* The claim of entry @entry of a WQE. */
-static struct pavo_claim claim_of(struct pavo_qp *qp,
-				  const struct pavo_swqe *wqe, u32 entry)
+static struct pavo_claim get_claim(struct pavo_qp *qp,
+				   const struct pavo_swqe *wqe, u32 entry)
 {
 	return (struct pavo_claim){
 		.key_state = &qp->key_state,
@@ -136,7 +136,7 @@ enum pavo_status pavo_sgl_claim(struct pavo_qp *qp, struct pavo_swqe *wqe)
 		region = find_claimed(qp, sge);
 		if (!region)
 			continue;
-		claim = claim_of(qp, wqe, i);
+		claim = get_claim(qp, wqe, i);
 		status = region->claims->claim(&claim, region, sge->va,
 					       sge->byte_count, read);
 		if (status == PAVO_ST_OK || status == PAVO_ST_WAIT)
@@ -158,7 +158,7 @@ void pavo_sgl_release(struct pavo_qp *qp, const struct pavo_swqe *wqe)
 		region = find_claimed(qp, &wqe->sge[i]);
 		if (!region)
 			continue;
-		claim = claim_of(qp, wqe, i);
+		claim = get_claim(qp, wqe, i);
 		region->claims->release(&claim, region, wqe->sge[i].va);
 	}
 }
@@ -176,7 +176,7 @@ static enum pavo_status attach_entries(struct pavo_qp *qp,
 
 	for (; len; len -= n) {
 		n = len;
-		status = next_sge_piece(qp, wqe, pos, &n, 0, &va, &region);
+		status = find_sge_piece(qp, wqe, pos, &n, 0, &va, &region);
 		if (status)
 			return status;
 		status = pavo_payload_attach(x, region, wqe->sge[pos->sge].lkey,
@@ -205,7 +205,7 @@ static enum pavo_status copy_sges(struct pavo_qp *qp,
 	}
 	for (; len; len -= n, to += n) {
 		n = len;
-		status = next_sge_piece(qp, wqe, pos, &n, 0, &va, &region);
+		status = find_sge_piece(qp, wqe, pos, &n, 0, &va, &region);
 		if (status)
 			return status;
 		if (unlikely(is_claimed(region)))
@@ -237,7 +237,7 @@ enum pavo_status pavo_sgl_gather(struct pavo_qp *qp,
 		n = min_t(u32, len, PAGE_SIZE);
 		to = pavo_xmit_put(x, n);
 		if (unlikely(!to))
-			return pavo_xmit_full();
+			return pavo_xmit_get_full_status();
 		status = copy_sges(qp, wqe, pos, n, to);
 		if (status)
 			return status;
@@ -275,7 +275,7 @@ static enum pavo_status check_drained(struct pavo_qp *qp,
 				      const struct pavo_sgl_pos *pos)
 {
 	const struct pavo_data_seg *sge = &wqe->sge[pos->sge];
-	const struct pavo_claim claim = claim_of(qp, wqe, pos->sge);
+	const struct pavo_claim claim = get_claim(qp, wqe, pos->sge);
 	struct pavo_region *region;
 	enum pavo_status status;
 
@@ -306,11 +306,11 @@ enum pavo_status pavo_sgl_scatter(struct pavo_qp *qp,
 
 	for (; done < len; done += n) {
 		n = len - done;
-		status = next_sge_piece(qp, wqe, pos, &n, IB_ACCESS_LOCAL_WRITE,
+		status = find_sge_piece(qp, wqe, pos, &n, IB_ACCESS_LOCAL_WRITE,
 					&va, &region);
 		if (!status && unlikely(is_claimed(region))) {
 			const struct pavo_claim claim =
-				claim_of(qp, wqe, pos->sge);
+				get_claim(qp, wqe, pos->sge);
 
 			n = min(n, qp->attr.mtu - done % qp->attr.mtu);
 			status = load_claimed(qp, &claim, region, va, skb,
@@ -345,7 +345,7 @@ enum pavo_status pavo_sgl_store(struct pavo_qp *qp, const struct pavo_swqe *wqe,
 
 	for (; len; len -= n, data += n) {
 		n = len;
-		status = next_sge_piece(qp, wqe, &pos, &n,
+		status = find_sge_piece(qp, wqe, &pos, &n,
 					IB_ACCESS_LOCAL_WRITE, &va, &region);
 		if (status)
 			return status;

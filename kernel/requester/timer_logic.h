@@ -205,14 +205,15 @@ static inline u64 pavo_timer_rnr_wait(const struct pavo_timer_state *t,
 }
 
 /**
- * pavo_timer_rnr - start the RNR timer after an RNR NAK; the loss timer stops meanwhile.
+ * pavo_timer_start_rnr - start the RNR timer after an RNR NAK; the loss timer stops meanwhile.
  * @t:     the timers
  * @now:   the time, ns
  * @delay: RNR timer field of the NAK, in ns
  *
  * Return: 0; -ETIMEDOUT: no retry is left.
  */
-static inline int pavo_timer_rnr(struct pavo_timer_state *t, u64 now, u64 delay)
+static inline int pavo_timer_start_rnr(struct pavo_timer_state *t, u64 now,
+				       u64 delay)
 {
 	if (t->rnr_limit != PAVO_RNR_RETRY_INFINITE) {
 		if (!t->rnr_retries)
@@ -226,15 +227,15 @@ static inline int pavo_timer_rnr(struct pavo_timer_state *t, u64 now, u64 delay)
 	return 0;
 }
 
-/** pavo_timer_loss_expired - true if the loss timer has expired (Timer Expired event). */
-static inline bool pavo_timer_loss_expired(const struct pavo_timer_state *t,
-					   u64 now)
+/** pavo_timer_has_loss_expired - true if the loss timer has expired (Timer Expired event). */
+static inline bool pavo_timer_has_loss_expired(const struct pavo_timer_state *t,
+					       u64 now)
 {
 	return t->loss && now >= t->loss;
 }
 
-/** pavo_timer_rnr_expired - true if the RNR timer has expired; stops it then. */
-static inline bool pavo_timer_rnr_expired(struct pavo_timer_state *t, u64 now)
+/** pavo_timer_end_rnr - true if the RNR timer has expired; stops it then. */
+static inline bool pavo_timer_end_rnr(struct pavo_timer_state *t, u64 now)
 {
 	if (!t->rnr || now < t->rnr)
 		return false;
@@ -242,8 +243,8 @@ static inline bool pavo_timer_rnr_expired(struct pavo_timer_state *t, u64 now)
 	return true;
 }
 
-/** pavo_timer_next - the nearer deadline; 0 if no timer runs. */
-static inline u64 pavo_timer_next(const struct pavo_timer_state *t)
+/** pavo_timer_get_next - the nearer deadline; 0 if no timer runs. */
+static inline u64 pavo_timer_get_next(const struct pavo_timer_state *t)
 {
 	if (t->loss && t->rnr)
 		return t->loss < t->rnr ? t->loss : t->rnr;
@@ -251,11 +252,11 @@ static inline u64 pavo_timer_next(const struct pavo_timer_state *t)
 }
 
 /**
- * pavo_timer_slack - ns by which the hrtimer may fire after pavo_timer_next(). The set value is
- * the least of a range (IBA 9.7.6.1.3). 0 if the RNR timer runs.
+ * pavo_timer_get_slack - ns by which the hrtimer may fire after pavo_timer_get_next(). The set value
+ * is the least of a range (IBA 9.7.6.1.3). 0 if the RNR timer runs.
  * @t: the timers
  */
-static inline u64 pavo_timer_slack(const struct pavo_timer_state *t)
+static inline u64 pavo_timer_get_slack(const struct pavo_timer_state *t)
 {
 	u64 slack = t->timeout >> PAVO_SLACK_SHIFT;
 

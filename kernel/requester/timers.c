@@ -17,7 +17,7 @@ static enum hrtimer_restart handle_timer(struct hrtimer *timer)
 	struct pavo_qp *qp = container_of(timer, struct pavo_qp, req.hrtimer);
 
 	set_bit(PAVO_REQ_TIMER, &qp->req.side.pending);
-	if (!pavo_qp_defer_timer(qp))
+	if (!pavo_qp_admit_timer(qp))
 		pavo_requester_run(qp);
 	return HRTIMER_NORESTART;
 }
@@ -32,8 +32,8 @@ void pavo_timers_init(struct pavo_qp *qp)
 void pavo_timers_arm(struct pavo_qp *qp)
 {
 	struct pavo_requester *req = &qp->req;
-	u64 next = pavo_timer_next(&req->recovery.timer);
-	u64 slack = pavo_timer_slack(&req->recovery.timer);
+	u64 next = pavo_timer_get_next(&req->recovery.timer);
+	u64 slack = pavo_timer_get_slack(&req->recovery.timer);
 
 	if (req->pause && (!next || req->pause < next)) {
 		next = req->pause;
@@ -57,11 +57,11 @@ void pavo_timers_check(struct pavo_qp *qp)
 
 	if (req->pause && now >= req->pause)
 		req->pause = 0;
-	if (pavo_timer_rnr_expired(&req->recovery.timer, now)) {
+	if (pavo_timer_end_rnr(&req->recovery.timer, now)) {
 		trace_pavo_timer(qp, true);
 		pavo_count(qp, rnr_timer_expired);
 	}
-	if (pavo_timer_loss_expired(&req->recovery.timer, now)) {
+	if (pavo_timer_has_loss_expired(&req->recovery.timer, now)) {
 		trace_pavo_timer(qp, false);
 		pavo_requester_timeout(qp);
 	}

@@ -36,7 +36,7 @@ static bool is_fenced(const struct pavo_requester *req,
 		return false;
 	if (wqe->op == PAVO_WQE_LOCAL_INV)
 		return req->tail != wqe->number;
-	return pavo_mq_oldest(&req->recovery.outstanding.reads);
+	return pavo_mq_find_oldest(&req->recovery.outstanding.reads);
 }
 
 /*
@@ -63,7 +63,7 @@ static bool may_begin(struct pavo_qp *qp, struct pavo_swqe *wqe)
 {
 	struct pavo_requester *req = &qp->req;
 
-	if (wqe->status || pavo_qp_state(qp) != IB_QPS_RTS ||
+	if (wqe->status || pavo_qp_get_state(qp) != IB_QPS_RTS ||
 	    is_fenced(req, wqe))
 		return false;
 	if (wqe->flags & PAVO_SWQE_UNCHECKED) {
@@ -117,15 +117,15 @@ static u32 send_span(struct pavo_qp *qp, const struct pavo_swqe *wqe,
 
 	if (wqe->npkts == 1 || !pavo_is_reliable(qp))
 		return 1;
-	space = pavo_recovery_space(&qp->req.recovery);
+	space = pavo_recovery_get_space(&qp->req.recovery);
 	if (space == 1)
 		return 1;
 	return min(min(left, pavo_xmit_most(x)), space);
 }
 
 /* PSNs of the request at the cursor; for a read, up to the end of the chunk. */
-static u32 request_span(struct pavo_qp *qp, const struct pavo_swqe *wqe,
-			struct pavo_xmit *x)
+static u32 get_request_span(struct pavo_qp *qp, const struct pavo_swqe *wqe,
+			    struct pavo_xmit *x)
 {
 	if (wqe->op != PAVO_WQE_READ)
 		return send_span(qp, wqe, x);
@@ -150,7 +150,7 @@ static bool may_send_request(struct pavo_qp *qp, const struct pavo_swqe *wqe,
 static bool is_last_acked(struct pavo_requester *req,
 			  const struct pavo_swqe *wqe)
 {
-	const struct pavo_swqe *next = pavo_swqe(req, wqe->number + 1);
+	const struct pavo_swqe *next = pavo_get_swqe(req, wqe->number + 1);
 
 	return req->head == wqe->number + 1 || next->status ||
 	       next->flags & PAVO_SWQE_UNCHECKED || pavo_op_is_local(next->op);
@@ -161,7 +161,7 @@ static bool is_last_acked(struct pavo_requester *req,
  * consumer waits for, or after which no WQE is sure to be acknowledged, and often enough to keep
  * the cwnd open. Reads and atomics are always answered.
  */
-static bool want_ack(struct pavo_qp *qp, const struct pavo_swqe *wqe, u32 span)
+static bool needs_ack(struct pavo_qp *qp, const struct pavo_swqe *wqe, u32 span)
 {
 	struct pavo_requester *req = &qp->req;
 	u32 end = req->cursor.pkt + span;
@@ -181,30 +181,35 @@ static bool want_ack(struct pavo_qp *qp, const struct pavo_swqe *wqe, u32 span)
  * Take DRR deficit and credits for the request at the cursor. @span shrinks to the packets that
  * there are credits for.
  *
- * Return: false: the QP has to wait for its next DRR round, or for a credit.
+ * Return: 0; -EAGAIN: the QP has to wait for its next DRR round, or for a credit.
  */
-static bool take_deficit(struct pavo_qp *qp, const struct pavo_swqe *wqe,
-			 u32 *span)
+static int take_deficit(struct pavo_qp *qp, const struct pavo_swqe *wqe,
+			u32 *span)
 {
 	enum pavo_pool pool = PAVO_POOL_NONE;
 	const u8 level = qp->attr.ah.sl;
+	u32 taken;
 
 	if (likely(!READ_ONCE(qp->dev->drr.on)))
-		return true;
-	if (pavo_op_is_answered(wqe->op))
-		return pavo_qp_drr_take(qp, PAVO_POOL_READS, 1, level);
+		return 0;
+	if (pavo_op_is_answered(wqe->op)) {
+		taken = pavo_qp_drr_take(qp, PAVO_POOL_READS, 1, level);
+		return taken ? 0 : -EAGAIN;
+	}
 	if (pavo_is_reliable(qp))
 		pool = PAVO_POOL_SENDS;
 	*span = pavo_qp_drr_take(qp, pool, *span, level);
-	return *span;
+	return *span ? 0 : -EAGAIN;
 }
 
 /* Take DRR deficit for a datagram. Return: as take_deficit(). */
-static bool take_datagram_deficit(struct pavo_qp *qp,
-				  const struct pavo_swqe *wqe)
+static int take_datagram_deficit(struct pavo_qp *qp,
+				 const struct pavo_swqe *wqe)
 {
-	return likely(!READ_ONCE(qp->dev->drr.on)) || !wqe->av ||
-	       pavo_qp_drr_take(qp, PAVO_POOL_NONE, 1, wqe->av->sl);
+	if (likely(!READ_ONCE(qp->dev->drr.on)) || !wqe->av ||
+	    pavo_qp_drr_take(qp, PAVO_POOL_NONE, 1, wqe->av->sl))
+		return 0;
+	return -EAGAIN;
 }
 
 static void spend_deficit(struct pavo_requester *req, u32 packets)
@@ -246,7 +251,7 @@ static void record_sent(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 span,
 	if (pavo_recovery_send_needs_time(r, &pavo_go_back_n))
 		now = ktime_get_ns();
 	/* It may have waited for a credit: its answer has the whole timeout. */
-	if (unlikely(qp->req.drr.active) && !pavo_recovery_in_flight(r))
+	if (unlikely(qp->req.drr.active) && !pavo_recovery_get_in_flight(r))
 		pavo_timer_hold(&r->timer, ktime_get_ns());
 	todo = pavo_recovery_sent(r, &pavo_go_back_n, &what, now);
 	if (todo & PAVO_REC_COUNT_RETRANSMIT)
@@ -265,7 +270,7 @@ static void pause_sending(struct pavo_qp *qp)
 	struct pavo_requester *req = &qp->req;
 	u32 psn;
 
-	if (pavo_xmit_refused(&req->side.tx, &psn))
+	if (pavo_xmit_take_refused(&req->side.tx, &psn))
 		pavo_transmit_seek(qp, psn);
 	req->pause = ktime_get_ns() + PAVO_CONGESTED_NS;
 }
@@ -287,7 +292,7 @@ static enum pavo_status send_next_request(struct pavo_qp *qp,
 	enum pavo_status status;
 	bool ack;
 
-	ack = !answered && want_ack(qp, wqe, span);
+	ack = !answered && needs_ack(qp, wqe, span);
 	status = pavo_request_send(qp, wqe, x, cur->pkt, &pos, span, ack);
 	switch (status) {
 	case PAVO_ST_OK:
@@ -312,7 +317,7 @@ static enum pavo_status transmit_datagram(struct pavo_qp *qp,
 	struct pavo_requester *req = &qp->req;
 	enum pavo_status status = PAVO_ST_OK;
 
-	if (!may_begin(qp, wqe) || !take_datagram_deficit(qp, wqe))
+	if (!may_begin(qp, wqe) || take_datagram_deficit(qp, wqe))
 		return PAVO_ST_WAIT;
 	assign_psns(qp, wqe);
 	if (wqe->npkts)
@@ -346,7 +351,7 @@ static enum pavo_status transmit_datagram(struct pavo_qp *qp,
 static enum pavo_status transmit_one(struct pavo_qp *qp, unsigned int *budget)
 {
 	struct pavo_requester *req = &qp->req;
-	struct pavo_swqe *wqe = pavo_swqe(req, req->cursor.wqe);
+	struct pavo_swqe *wqe = pavo_get_swqe(req, req->cursor.wqe);
 	struct pavo_xmit x pavo_uncleared;
 	u32 span;
 
@@ -367,8 +372,8 @@ static enum pavo_status transmit_one(struct pavo_qp *qp, unsigned int *budget)
 	}
 	pavo_xmit_init(&x, &req->side.tx, &qp->flow, qp->attr.mtu);
 	x.retransmit = pavo_recovery_is_retransmit(&req->recovery);
-	span = request_span(qp, wqe, &x);
-	if (may_send_request(qp, wqe, span) && take_deficit(qp, wqe, &span))
+	span = get_request_span(qp, wqe, &x);
+	if (may_send_request(qp, wqe, span) && !take_deficit(qp, wqe, &span))
 		return send_next_request(qp, wqe, &x, span);
 	pavo_xmit_drop(&x);
 	return PAVO_ST_WAIT;
@@ -378,9 +383,9 @@ static enum pavo_status transmit_one(struct pavo_qp *qp, unsigned int *budget)
  * Retransmit the last packet once with AckReq, if it had none and nothing more is sent before its
  * ACK: in SQD, and in front of a bad WQE. The peer acknowledges duplicates, too.
  *
- * Return: true if the cursor moved back to that packet.
+ * Return: 0: the cursor moved back to that packet; -EALREADY: none needs that.
  */
-static bool request_ack(struct pavo_qp *qp)
+static int request_ack(struct pavo_qp *qp)
 {
 	struct pavo_requester *req = &qp->req;
 	struct pavo_recovery *r = &req->recovery;
@@ -388,21 +393,21 @@ static bool request_ack(struct pavo_qp *qp)
 	u32 end = r->sent, next = r->next;
 
 	if (cur.wqe != req->numbered) {
-		if (!pavo_swqe(req, cur.wqe)->status)
-			return false;
-		end = pavo_swqe(req, cur.wqe)->first_psn;
-	} else if (pavo_qp_state(qp) != IB_QPS_SQD) {
-		return false;
+		if (!pavo_get_swqe(req, cur.wqe)->status)
+			return -EALREADY;
+		end = pavo_get_swqe(req, cur.wqe)->first_psn;
+	} else if (pavo_qp_get_state(qp) != IB_QPS_SQD) {
+		return -EALREADY;
 	}
-	if (!pavo_is_reliable(qp) || !pavo_recovery_request_ack(r, end))
-		return false;
+	if (!pavo_is_reliable(qp) || pavo_recovery_request_ack(r, end))
+		return -EALREADY;
 	pavo_transmit_seek(qp, pavo_psn_add(end, -1));
 	/* Reads and atomics are answered in any case. */
-	if (!pavo_op_is_answered(pavo_swqe(req, req->cursor.wqe)->op))
-		return true;
+	if (!pavo_op_is_answered(pavo_get_swqe(req, req->cursor.wqe)->op))
+		return 0;
 	req->cursor = cur;
 	pavo_recovery_rewind(r, next);
-	return false;
+	return -EALREADY;
 }
 
 /*
@@ -423,7 +428,7 @@ unsigned int pavo_transmit(struct pavo_qp *qp, unsigned int budget)
 		while (budget && req->cursor.wqe != req->head &&
 		       transmit_one(qp, &budget) == PAVO_ST_OK)
 			spend_budget(&budget, 1);
-	} while (budget && unlikely(request_ack(qp)));
+	} while (budget && unlikely(!request_ack(qp)));
 	if (unlikely(pavo_xmit_flush(&req->side.tx) == PAVO_ST_BUSY))
 		pause_sending(qp);
 	return budget;
@@ -442,7 +447,7 @@ void pavo_transmit_seek(struct pavo_qp *qp, u32 psn)
 
 	pavo_recovery_rewind(&req->recovery, psn);
 	for (n = req->tail; n != req->numbered; n++) {
-		wqe = pavo_swqe(req, n);
+		wqe = pavo_get_swqe(req, n);
 		pkt = pavo_psn_diff(psn, wqe->first_psn);
 		if (pkt >= wqe->npkts)
 			continue;

@@ -105,7 +105,7 @@ enum pavo_status pavo_datagram(struct pavo_qp *qp, struct pavo_rx *rx)
 		return deliver_datagram(qp, rx);
 	if (pkt->qkey != READ_ONCE(qp->attr.qkey)) {
 		pavo_count(qp, rx_drop_qkey);
-		pavo_violation(&qp->dev->bad_qkeys);
+		pavo_count_violation(&qp->dev->bad_qkeys);
 	} else if (pkt->payload > PAVO_MAX_DATAGRAM) {
 		pavo_count(qp, rx_drop_too_long);
 	} else if (pavo_rq_take(qp)) {

@@ -99,7 +99,7 @@ static void send_rnr_nak(struct pavo_qp *qp)
 
 	pavo_count(qp, tx_rnr_naks);
 	pavo_count(qp, out_of_buffer);
-	pavo_expected_not_ready(&qp->resp.expected, PAVO_AETH_RNR | timer);
+	pavo_expected_handle_rnr(&qp->resp.expected, PAVO_AETH_RNR | timer);
 }
 
 /*
@@ -130,8 +130,9 @@ static void refuse_request(struct pavo_qp *qp, const struct pavo_pkt *pkt,
 /* Drop a request behind a gap; the first one has a sequence error NAK sent. */
 static void drop_early(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
-	if (pavo_expected_early(&qp->resp.expected, &pavo_drop_early, pkt->psn,
-				pkt->npkts) == PAVO_EARLY_REPORT)
+	if (pavo_expected_handle_early(&qp->resp.expected, &pavo_drop_early,
+				       pkt->psn,
+				       pkt->npkts) == PAVO_EARLY_REPORT)
 		pavo_count(qp, out_of_sequence);
 	else
 		pavo_count(qp, rx_drop_out_of_sequence);

@@ -48,7 +48,7 @@ struct word_op {
 };
 
 /* The status for an error of pavo_region_atomic() or pavo_region_store(). */
-static enum pavo_status word_status(struct pavo_qp *qp, int err)
+static enum pavo_status get_word_status(struct pavo_qp *qp, int err)
 {
 	switch (err) {
 	case -EINVAL:
@@ -84,7 +84,7 @@ static enum pavo_status execute_word(struct pavo_qp *qp,
 		err = pavo_region_store(region, pkt->va, op->store);
 	pavo_use_end(&qp->key_state, PAVO_KEY_SLOT_WRITE);
 	if (err)
-		return word_status(qp, err);
+		return get_word_status(qp, err);
 	pavo_request_answer(qp, pkt, res, 1);
 	return PAVO_ST_OK;
 }

@@ -86,7 +86,7 @@ enum pavo_status pavo_execute_send(struct pavo_qp *qp, struct pavo_rx *rx)
 			status = end_key(qp, &rx->pkt);
 		break;
 	default: /* PAVO_STAGE_KEY: the walk is over */
-		pavo_rkm_came_back(&side->inval);
+		pavo_rkm_has_come_back(&side->inval);
 	}
 	if (!status)
 		end_send(qp, &rx->pkt);

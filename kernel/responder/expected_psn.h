@@ -19,7 +19,7 @@
 /**
  * struct pavo_expected - the expected PSN.
  * @psn:      it
- * @far:      number of requests with an implausible PSN (pavo_psn_far())
+ * @far:      number of requests with an implausible PSN (pavo_psn_is_far())
  * @dropped:  behind the furthest request that was dropped since a NAK is due
  * @nak_sent: a sequence error NAK or an RNR NAK is due, or was sent, for @psn
  * @ack_due:  an ACK or NAK is to be sent
@@ -82,7 +82,7 @@ static inline enum pavo_psn_verdict pavo_expected_find(struct pavo_expected *e,
 
 	if (!ahead)
 		return PAVO_PSN_EXECUTE;
-	if (pavo_psn_far(ahead))
+	if (pavo_psn_is_far(ahead))
 		e->far++;
 	return ahead > 0 ? PAVO_PSN_EARLY : PAVO_PSN_DUPLICATE;
 }
@@ -148,21 +148,23 @@ static inline void pavo_expected_advance(struct pavo_expected *e, u32 npkts)
 		pavo_expected_renew_nak(e);
 }
 
-/** pavo_expected_early - event: @npkts packets from @psn on are early (PAVO_PSN_EARLY). */
+/** pavo_expected_handle_early - event: @npkts packets from @psn on are early (PAVO_PSN_EARLY). */
 static __always_inline enum pavo_early_verdict
-pavo_expected_early(struct pavo_expected *e,
-		    const struct pavo_early_policy *policy, u32 psn, u32 npkts)
+pavo_expected_handle_early(struct pavo_expected *e,
+			   const struct pavo_early_policy *policy, u32 psn,
+			   u32 npkts)
 {
 	return policy->arrived(e, psn, npkts);
 }
 
 /**
- * pavo_expected_not_ready - event: the expected request finds no receive WQE. An RNR NAK becomes
+ * pavo_expected_handle_rnr - event: the expected request finds no receive WQE. An RNR NAK becomes
  * due: the requester retransmits the request after a delay.
  * @e:        the expected PSN
  * @syndrome: of the NAK
  */
-static inline void pavo_expected_not_ready(struct pavo_expected *e, u8 syndrome)
+static inline void pavo_expected_handle_rnr(struct pavo_expected *e,
+					    u8 syndrome)
 {
 	if (!pavo_expected_nak_is_due(e))
 		e->dropped = e->psn;

@@ -40,7 +40,7 @@ enum pavo_status pavo_rq_take(struct pavo_qp *qp)
 }
 
 /* Find the next piece of the WQE in use: at most *len bytes, all in one entry. */
-static enum pavo_status next_recv_piece(struct pavo_qp *qp, u32 *len, u64 *va,
+static enum pavo_status find_recv_piece(struct pavo_qp *qp, u32 *len, u64 *va,
 					struct pavo_region **region)
 {
 	struct pavo_recv_wqe *wqe = qp->resp.wqe;
@@ -93,7 +93,7 @@ static enum pavo_status write_wqe(struct pavo_qp *qp,
 		return PAVO_ST_RQ_LENGTH;
 	for (; done < len; done += n) {
 		n = len - done;
-		status = next_recv_piece(qp, &n, &va, &region);
+		status = find_recv_piece(qp, &n, &va, &region);
 		if (status == PAVO_ST_WAIT)
 			qp->resp.side.done = done;
 		if (status)
@@ -278,14 +278,14 @@ int pavo_responder_post(struct pavo_qp *qp, const struct ib_recv_wr *wr,
 	struct pavo_responder *resp = &qp->resp;
 	int err;
 
-	if (pavo_qp_state(qp) == IB_QPS_RESET || !resp->own.ring) {
+	if (pavo_qp_get_state(qp) == IB_QPS_RESET || !resp->own.ring) {
 		*bad_wr = wr;
 		return -EINVAL;
 	}
 	err = pavo_rq_post(&resp->own, wr, bad_wr);
 	/* Pairs with the barrier in flush_own(). */
 	smp_mb();
-	if (pavo_qp_state(qp) != IB_QPS_ERR)
+	if (pavo_qp_get_state(qp) != IB_QPS_ERR)
 		return err;
 	/* Flush at once if possible: the consumer may poll without end. */
 	set_bit(PAVO_RESP_FLUSH, &resp->side.pending);

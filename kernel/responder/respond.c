@@ -17,8 +17,8 @@ module_param(copy_reads, bool, 0644);
 MODULE_PARM_DESC(copy_reads,
 		 "copy data of READ responses instead of attaching pages (Y)");
 
-static unsigned int resource_slot(const struct pavo_qp *qp,
-				  const struct pavo_resource *res)
+static unsigned int get_resource_slot(const struct pavo_qp *qp,
+				      const struct pavo_resource *res)
 {
 	return PAVO_KEY_SLOT_READ(res - qp->resp.resources);
 }
@@ -37,7 +37,7 @@ static void give_up_replay(struct pavo_qp *qp, struct pavo_resource *res)
 	}
 	resp->send_tail = to;
 	if (res->left)
-		pavo_use_end(&qp->key_state, resource_slot(qp, res));
+		pavo_use_end(&qp->key_state, get_resource_slot(qp, res));
 }
 
 /*
@@ -84,12 +84,13 @@ enum pavo_status pavo_read_begin(struct pavo_qp *qp, struct pavo_resource *res,
 	status = pavo_check_remote(&qp->key_state, pkt->rkey, pkt->va,
 				   pkt->dma_len, IB_ACCESS_REMOTE_READ);
 	if (!status)
-		status = pavo_use_begin(&qp->key_state, resource_slot(qp, res),
-					pkt->rkey, pkt->va, pkt->dma_len,
+		status = pavo_use_begin(&qp->key_state,
+					get_resource_slot(qp, res), pkt->rkey,
+					pkt->va, pkt->dma_len,
 					IB_ACCESS_REMOTE_READ);
 	if (status)
 		return status;
-	pavo_use_leave(&qp->key_state, resource_slot(qp, res));
+	pavo_use_leave(&qp->key_state, get_resource_slot(qp, res));
 	res->rkey = pkt->rkey;
 	res->srqn = pkt->srqn;
 	res->va = pkt->va;
@@ -145,7 +146,7 @@ void pavo_respond_fatal(struct pavo_qp *qp, u32 psn, u8 syndrome,
 static void fill_response(const struct pavo_qp *qp, struct pavo_pkt *pkt, u8 op,
 			  u32 psn, u32 msn)
 {
-	pkt->opcode = pavo_opcode_of(pavo_service(qp), op);
+	pkt->opcode = pavo_opcode_make(pavo_qp_get_service(qp), op);
 	pkt->npkts = 1;
 	pkt->pad = 0;
 	pkt->solicited = false;
@@ -164,7 +165,7 @@ static enum hrtimer_restart end_pause(struct hrtimer *timer)
 	struct pavo_qp *qp = container_of(timer, struct pavo_qp, resp.pause);
 
 	set_bit(PAVO_RESP_SEND, &qp->resp.side.pending);
-	if (!pavo_qp_defer_timer(qp))
+	if (!pavo_qp_admit_timer(qp))
 		pavo_responder_run(qp);
 	return HRTIMER_NORESTART;
 }
@@ -308,21 +309,22 @@ static enum pavo_status gather_read(void *source, struct pavo_xmit *x, u32 len)
 	enum pavo_status status;
 
 	if (len) {
-		status = pavo_use_enter(&qp->key_state, resource_slot(qp, res));
+		status = pavo_use_enter(&qp->key_state,
+					get_resource_slot(qp, res));
 		if (unlikely(status))
 			return status;
 	}
 	status = put_read_memory(qp, res, x, len);
 	/* The packet may stay in a queue, but attached pages that change make its ICRC wrong. */
 	if (len)
-		pavo_use_leave(&qp->key_state, resource_slot(qp, res));
+		pavo_use_leave(&qp->key_state, get_resource_slot(qp, res));
 	if (likely(!status))
 		trace_pavo_transmit(qp, payload->pkt, len);
 	return status;
 }
 
 /* Payload bytes of the next packets of a read; a replay goes packet by packet. */
-static u32 next_bytes(const struct pavo_resource *res, struct pavo_xmit *x)
+static u32 get_next_bytes(const struct pavo_resource *res, struct pavo_xmit *x)
 {
 	u32 mtu = x->mtu;
 
@@ -361,7 +363,7 @@ static enum pavo_status send_read(struct pavo_qp *qp, struct pavo_resource *res)
 		return PAVO_ST_KEY;
 	begin_response(qp, &x);
 	x.pages = read_pages(res);
-	len = next_bytes(res, &x);
+	len = get_next_bytes(res, &x);
 	fill_response(qp, &pkt, read_opcode(res, len == res->left), res->psn,
 		      res->msn);
 	if (len > qp->attr.mtu)
@@ -376,7 +378,7 @@ static enum pavo_status send_read(struct pavo_qp *qp, struct pavo_resource *res)
 	res->va += len;
 	res->left -= len;
 	if (!res->left)
-		pavo_use_end(&qp->key_state, resource_slot(qp, res));
+		pavo_use_end(&qp->key_state, get_resource_slot(qp, res));
 	return PAVO_ST_OK;
 }
 
@@ -402,7 +404,7 @@ static enum pavo_status send_next_response(struct pavo_qp *qp)
 	if (unlikely(status && res->answered)) {
 		/* All of it was sent once; after that the end of the key is no error. */
 		pavo_count(qp, rx_drop_duplicate_read);
-		pavo_use_end(&qp->key_state, resource_slot(qp, res));
+		pavo_use_end(&qp->key_state, get_resource_slot(qp, res));
 		res->left = 0;
 	} else if (unlikely(status)) {
 		/* The key ended during the read: a remote access error. */
@@ -423,9 +425,9 @@ static enum pavo_status send_next_response(struct pavo_qp *qp)
 /*
  * Send queued responses.
  *
- * Return: true if the budget is used up; false if all are sent, or have to wait.
+ * Return: 0: all are sent, or have to wait; -EAGAIN: the budget is used up.
  */
-static bool send_queued(struct pavo_qp *qp, struct pavo_budget *budget)
+static int send_queued(struct pavo_qp *qp, struct pavo_budget *budget)
 {
 	struct pavo_responder *resp = &qp->resp;
 	const u8 *queue = resp->send_queue;
@@ -433,16 +435,16 @@ static bool send_queued(struct pavo_qp *qp, struct pavo_budget *budget)
 	u32 before;
 
 	while (resp->send_head != resp->send_tail) {
-		if (!pavo_budget_left(budget))
-			return true;
+		if (!pavo_budget_remains(budget))
+			return -EAGAIN;
 		res = &resp->resources[queue[resp->send_head %
 					     PAVO_MAX_RD_ATOMIC]];
 		before = res->left;
 		if (send_next_response(qp))
-			return false;
+			return 0;
 		pavo_budget_spend(budget, 1, before - res->left);
 	}
-	return false;
+	return 0;
 }
 
 /*
@@ -462,7 +464,7 @@ bool pavo_respond(struct pavo_qp *qp, struct pavo_budget *slice)
 
 	if (unlikely(resp->paused))
 		return false;
-	more = send_queued(qp, &budget);
+	more = send_queued(qp, &budget) == -EAGAIN;
 	pavo_budget_spend(slice, most.packets - budget.packets,
 			  most.bytes - budget.bytes);
 	if (more || resp->send_head != resp->send_tail)

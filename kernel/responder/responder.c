@@ -15,7 +15,7 @@ static int init_rq(struct pavo_qp *qp, struct pavo_mmap_info *info)
 	struct pavo_rq *own = &qp->resp.own;
 	int err;
 
-	if (qp->srq || pavo_service(qp) == PAVO_SVC_XRC) {
+	if (qp->srq || pavo_qp_get_service(qp) == PAVO_SVC_XRC) {
 		if (qp->srq)
 			qp->resp.rq = &qp->srq->rq;
 		qp->cap.max_recv_wr = 0;
@@ -179,7 +179,7 @@ static void drop_attached(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 /* Handle a packet. Return: PAVO_ST_WAIT: it is deferred until pages are there or a walk is over. */
 static enum pavo_status handle_request(struct pavo_qp *qp, struct pavo_rx *rx)
 {
-	int state = pavo_qp_state(qp);
+	int state = pavo_qp_get_state(qp);
 
 	if (state < IB_QPS_RTR || state == IB_QPS_ERR || qp->resp.failing) {
 		pavo_count(qp, rx_drop_state);
@@ -213,7 +213,7 @@ static bool visit_responder(struct pavo_qp *qp, struct pavo_budget *slice)
 		/* Clear the bits before looking at the work that they stand for. */
 		smp_mb__after_atomic();
 	}
-	if (pavo_qp_state(qp) != IB_QPS_ERR)
+	if (pavo_qp_get_state(qp) != IB_QPS_ERR)
 		return pavo_respond(qp, slice);
 	/* In Error the peer has no operations any more. */
 	pavo_rkm_forget(&qp->key_state);
@@ -236,14 +236,14 @@ static void run_responder(struct pavo_qp *qp)
 void pavo_responder_run(struct pavo_qp *qp)
 {
 	run_responder(qp);
-	if (unlikely(pavo_qp_state(qp) == IB_QPS_ERR))
+	if (unlikely(pavo_qp_get_state(qp) == IB_QPS_ERR))
 		pavo_requester_end(qp);
 }
 
 void pavo_responder_receive(struct pavo_qp *qp, struct pavo_rx *rx)
 {
 	pavo_side_receive(qp, &qp->resp.side, qp->recv_cq, rx, &work);
-	if (unlikely(pavo_qp_state(qp) == IB_QPS_ERR))
+	if (unlikely(pavo_qp_get_state(qp) == IB_QPS_ERR))
 		pavo_requester_end(qp);
 }
 
@@ -256,7 +256,7 @@ void pavo_responder_end(struct pavo_qp *qp)
 
 void pavo_responder_kick(struct pavo_qp *qp)
 {
-	if (pavo_qp_state(qp) == IB_QPS_ERR)
+	if (pavo_qp_get_state(qp) == IB_QPS_ERR)
 		pavo_responder_flush(qp);
 }
 

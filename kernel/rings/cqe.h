@@ -10,14 +10,14 @@
 #include <linux/string.h>
 #include <rdma/pavo-abi.h>
 
-static inline size_t pavo_ring_size(u32 count)
+static inline size_t pavo_ring_get_size(u32 count)
 {
 	BUILD_BUG_ON(sizeof(struct pavo_cq_header) != PAVO_CQ_HEADER_SIZE);
 	return PAVO_CQ_HEADER_SIZE + (size_t)count * sizeof(struct pavo_cqe);
 }
 
 /* The owner bit of entry @index once it is valid. */
-static inline u8 pavo_cqe_owner(u32 count, u32 index)
+static inline u8 pavo_cqe_get_owner(u32 count, u32 index)
 {
 	return index & count ? 0 : PAVO_CQE_OWNER;
 }
@@ -38,7 +38,7 @@ static inline void pavo_cqe_put(struct pavo_cqe *ring, u32 count, u32 index,
 		     offsetof(struct pavo_cqe, flags) != 63);
 	*cqe = *from;
 	cqe->flags &= ~PAVO_CQE_OWNER;
-	cqe->flags |= pavo_cqe_owner(count, index);
+	cqe->flags |= pavo_cqe_get_owner(count, index);
 	memcpy(slot, word, sizeof(u64) * last);
 	/* A process that sees this word sees the whole entry. */
 	smp_store_release(&slot[last], word[last]);

@@ -76,7 +76,7 @@ void pavo_rq_reset(struct pavo_rq *rq)
 	WRITE_ONCE(rq->ring->flags, 0);
 }
 
-static void *rq_slot(const struct pavo_rq *rq, u32 n)
+static void *get_rq_slot(const struct pavo_rq *rq, u32 n)
 {
 	return (void *)rq->ring + PAVO_RQ_HEADER_SIZE +
 	       (size_t)(n & (rq->count - 1)) * rq->wqe_size;
@@ -90,7 +90,7 @@ static void *rq_slot(const struct pavo_rq *rq, u32 n)
  */
 static int copy_recv_wqe(const struct pavo_rq *rq, struct pavo_recv_wqe *wqe)
 {
-	const struct pavo_srq_seg *at = rq_slot(rq, rq->head);
+	const struct pavo_srq_seg *at = get_rq_slot(rq, rq->head);
 	const struct pavo_data_seg *from = (const void *)(at + 1);
 	struct pavo_srq_seg first;
 	struct pavo_data_seg seg;
@@ -174,7 +174,7 @@ enum pavo_rq_status pavo_rq_pop(struct pavo_rq *rq, struct pavo_recv_wqe *wqe)
 static int post_recv_wr(struct pavo_rq *rq, const struct ib_recv_wr *wr)
 {
 	u32 n = rq->ring->prod;
-	struct pavo_srq_seg *first = rq_slot(rq, n);
+	struct pavo_srq_seg *first = get_rq_slot(rq, n);
 	struct pavo_data_seg *seg = (void *)(first + 1);
 	const struct ib_sge *sge = wr->sg_list;
 	int i;

@@ -26,7 +26,7 @@ void pavo_worker_init(struct pavo_worker *worker, u32 *flags, u32 flag)
 }
 
 /* The flags of a page for the present state. Lock held. */
-static u32 flags_of(const struct pavo_worker *worker)
+static u32 get_worker_flags(const struct pavo_worker *worker)
 {
 	return worker->state == PAVO_WORKER_AWAKE ? 0 : worker->flag;
 }
@@ -37,9 +37,9 @@ static void set_worker_state(struct pavo_worker *worker, u32 state)
 	struct pavo_worker_page *page;
 
 	WRITE_ONCE(worker->state, state);
-	WRITE_ONCE(*worker->flags, flags_of(worker));
+	WRITE_ONCE(*worker->flags, get_worker_flags(worker));
 	list_for_each_entry(page, &worker->pages, list)
-		WRITE_ONCE(*page->flags, flags_of(worker));
+		WRITE_ONCE(*page->flags, get_worker_flags(worker));
 }
 
 void pavo_worker_set(struct pavo_worker *worker, u32 state)
@@ -75,7 +75,7 @@ void pavo_worker_add(struct pavo_worker *worker, struct pavo_worker_page *page,
 	if (worker->count < PAVO_WORKER_PAGES) {
 		worker->count++;
 		list_add_tail_rcu(&page->list, &worker->pages);
-		WRITE_ONCE(*flags, flags_of(worker));
+		WRITE_ONCE(*flags, get_worker_flags(worker));
 	} else {
 		WRITE_ONCE(*flags, worker->flag);
 	}

@@ -161,7 +161,7 @@ static void fill_wc(struct ib_wc *wc, const struct pavo_cqe *cqe,
 				     IB_WC_RECV;
 	} else {
 		wc->wr_id = qp->req.wr_id[cqe->wqe & (qp->req.count - 1)];
-		wc->opcode = pavo_op(cqe->opcode)->wc;
+		wc->opcode = pavo_op_find(cqe->opcode)->wc;
 	}
 	wc->status = cqe->status;
 	wc->vendor_err = cqe->vendor_err;
@@ -222,7 +222,7 @@ static int build_cq_ring(struct pavo_cq *cq, struct ib_udata *udata)
 						 ib) :
 		       NULL;
 	cq->mmap = pavo_mmap_create(uctx ? &uctx->ib : NULL,
-				    pavo_ring_size(cq->count), &resp.ring);
+				    pavo_ring_get_size(cq->count), &resp.ring);
 	if (!cq->mmap)
 		return -ENOMEM;
 	cq->ring = cq->mmap->addr;
@@ -240,14 +240,14 @@ int pavo_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		   pavo_cq_args *args)
 {
 	struct pavo_dev *dev = to_pavo_dev(ibcq->device);
-	struct ib_udata *udata = pavo_cq_udata(args);
+	struct ib_udata *udata = pavo_cq_get_udata(args);
 	struct pavo_cq *cq = to_pavo_cq(ibcq);
 	int err;
 
 	err = check_cq_init(attr, udata);
 	if (err)
 		return err;
-	cq->account = pavo_caller_account_if(udata);
+	cq->account = pavo_caller_get_account_if(udata);
 	err = pavo_object_take(dev, PAVO_OBJ_CQ, cq->account);
 	if (err)
 		return err;

@@ -247,7 +247,7 @@ static int alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 
 	if (pavo_charge(&pd->charge, sizeof(*pd), udata))
 		return -ENOMEM;
-	pd->account = pavo_caller_account_if(udata);
+	pd->account = pavo_caller_get_account_if(udata);
 	err = pavo_object_take(dev, PAVO_OBJ_PD, pd->account);
 	if (err) {
 		pavo_charge_end(pd->charge);

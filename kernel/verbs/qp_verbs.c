@@ -158,7 +158,7 @@ int pavo_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 		if (!qp->user)
 			return -ENOMEM;
 	}
-	err = pavo_object_take(dev, PAVO_OBJ_QP, pavo_user_account(qp->user));
+	err = pavo_object_take(dev, PAVO_OBJ_QP, pavo_user_get_uid(qp->user));
 	if (err)
 		goto err_user;
 
@@ -176,7 +176,7 @@ int pavo_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 		return 0;
 	tear_down_qp(qp);
 err_give:
-	pavo_object_give(dev, PAVO_OBJ_QP, pavo_user_account(qp->user));
+	pavo_object_give(dev, PAVO_OBJ_QP, pavo_user_get_uid(qp->user));
 err_user:
 	pavo_user_put(qp->user);
 	return err;
@@ -187,7 +187,7 @@ int pavo_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	struct pavo_qp *qp = to_pavo_qp(ibqp);
 
 	tear_down_qp(qp);
-	pavo_object_give(qp->dev, PAVO_OBJ_QP, pavo_user_account(qp->user));
+	pavo_object_give(qp->dev, PAVO_OBJ_QP, pavo_user_get_uid(qp->user));
 	pavo_user_put(qp->user);
 	return 0;
 }

@@ -93,7 +93,7 @@ static void clear_ring(struct pavo_new_ring *to)
 
 	for (n = to->cons; n != to->cons + to->count; n++) {
 		to->cqes[n & (to->count - 1)].flags =
-			pavo_cqe_owner(to->count, n) ^ PAVO_CQE_OWNER;
+			pavo_cqe_get_owner(to->count, n) ^ PAVO_CQE_OWNER;
 		if (++piece == ENTRIES_IN_A_ROW) {
 			end_piece(piece);
 			piece = 0;
@@ -160,7 +160,7 @@ static int alloc_ring(struct pavo_new_ring *to, struct ib_udata *udata)
 	struct pavo_ucontext *uctx;
 
 	uctx = rdma_udata_to_drv_context(udata, struct pavo_ucontext, ib);
-	to->mmap = pavo_mmap_create(&uctx->ib, pavo_ring_size(to->count),
+	to->mmap = pavo_mmap_create(&uctx->ib, pavo_ring_get_size(to->count),
 				    &resp.ring);
 	if (!to->mmap)
 		return -ENOMEM;

@@ -125,7 +125,7 @@ int pavo_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	err = check_srq_init(init, udata);
 	if (err)
 		return err;
-	srq->account = pavo_caller_account_if(udata);
+	srq->account = pavo_caller_get_account_if(udata);
 	err = pavo_object_take(dev, PAVO_OBJ_SRQ, srq->account);
 	if (err)
 		return err;
@@ -197,7 +197,7 @@ int pavo_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 
 	if (pavo_charge(&xrcd->charge, sizeof(*xrcd), udata))
 		return -ENOMEM;
-	xrcd->account = pavo_caller_account_if(udata);
+	xrcd->account = pavo_caller_get_account_if(udata);
 	err = pavo_object_take(dev, PAVO_OBJ_XRCD, xrcd->account);
 	if (err)
 		pavo_charge_end(xrcd->charge);

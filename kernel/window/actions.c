@@ -25,7 +25,7 @@ static void unqueue_rcxt(struct pavo_fifo_window *window,
 
 void pavo_frame_mark(struct pavo_fifo_window *window, u32 number, u32 state)
 {
-	struct pavo_frame_hdr *hdr = pavo_frame(&window->send, number);
+	struct pavo_frame_hdr *hdr = pavo_fifo_get_frame(&window->send, number);
 
 	/* The process may reuse the FIFO slot when it sees the state. */
 	smp_store_release(&hdr->state, state);
@@ -61,7 +61,7 @@ static void do_effects(struct pavo_fifo_window *window, struct pavo_rcxt *rcxt,
 				tr->effects & PAVO_EFFECT_COUNT);
 	if (tr->effects & PAVO_EFFECT_VIOLATION)
 		pavo_window_violation(window, rcxt->op.id,
-				      pavo_third_requester(&rcxt->op));
+				      pavo_third_get_requester(&rcxt->op));
 }
 
 /* ---------------------------------------------------------------- actions */
@@ -99,7 +99,7 @@ static int put_group_done(struct pavo_fifo_window *window,
 			  const struct pavo_operation *op,
 			  const struct pavo_transition *tr)
 {
-	const struct pavo_group_done done = pavo_binding_done_frame(op, tr);
+	const struct pavo_group_done done = pavo_binding_get_done_frame(op, tr);
 	const struct pavo_put put = {
 		.type = PAVO_FRAME_RDMA_BROADCAST,
 		.node = op->peer.node,

@@ -19,8 +19,8 @@ static bool is_from_peer(const struct pavo_operation *op,
 	const struct pavo_data_ends ends = pavo_third_data_ends(pkt);
 
 	return op->role == ends.role &&
-	       pavo_rdma_same_peer(&op->peer, &ends.peer) &&
-	       pavo_rdma_same_peer(&op->third, &ends.third);
+	       pavo_rdma_is_same_peer(&op->peer, &ends.peer) &&
+	       pavo_rdma_is_same_peer(&op->third, &ends.third);
 }
 
 /* As is_from_peer(), but a recovery there may have changed the rCxts. */
@@ -28,8 +28,8 @@ static bool are_same_ends(const struct pavo_operation *op,
 			  const struct pavo_data_ends *ends)
 {
 	return op->role == ends->role &&
-	       pavo_rdma_same_window(&op->peer, &ends->peer) &&
-	       pavo_rdma_same_window(&op->third, &ends->third);
+	       pavo_rdma_is_same_window(&op->peer, &ends->peer) &&
+	       pavo_rdma_is_same_window(&op->third, &ends->third);
 }
 
 static void set_ends(struct pavo_operation *op,
@@ -276,8 +276,8 @@ static void begin_or_resume(struct pavo_operation *op,
 static void take_data(struct pavo_operation *op, struct pavo_transition *tr)
 {
 	const struct pavo_pkt *pkt = tr->pkt;
-	const enum pavo_tid_verdict verdict =
-		pavo_tid_data(&op->now, pkt->rdma.tid, pkt->rdma.attempts);
+	const enum pavo_tid_verdict verdict = pavo_tid_check_data(
+		&op->now, pkt->rdma.tid, pkt->rdma.attempts);
 
 	switch (verdict) {
 	case PAVO_TID_BEGIN:
@@ -350,7 +350,8 @@ static void take_peer_read(struct pavo_operation *op,
 			   struct pavo_transition *tr)
 {
 	const struct pavo_wreth *wreth = &tr->pkt->rdma;
-	enum pavo_tid_verdict verdict = pavo_tid_request(&op->now, wreth->tid);
+	enum pavo_tid_verdict verdict =
+		pavo_tid_check_request(&op->now, wreth->tid);
 
 	if (verdict == PAVO_TID_BEGIN && op->now.placing)
 		verdict = PAVO_TID_BUSY;
@@ -408,7 +409,7 @@ static void take_end(struct pavo_operation *op, struct pavo_transition *tr)
 	tr->target = op->now.placing;
 	/* The controller's process learns by it which end that is. */
 	if (op->role == PAVO_THIRD_CONTROLLER)
-		op->peer = pavo_packet_sender(pkt);
+		op->peer = pavo_packet_get_sender(pkt);
 	op->now.placing = false;
 	op->now.feeding = false;
 	if (op->notify)

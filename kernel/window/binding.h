@@ -11,9 +11,9 @@
 
 #include "window/operation.h"
 
-/** pavo_group_request_state - the mark of a refused frame for a group; EMPTY: it is in order. */
+/** pavo_group_get_request_state - return the mark of a refused frame for a group; else EMPTY. */
 static inline u32
-pavo_group_request_state(u8 type, const struct pavo_rdma_request *request)
+pavo_group_get_request_state(u8 type, const struct pavo_rdma_request *request)
 {
 	/* Nothing that each member would answer to the source, or send to it. */
 	if (type != PAVO_FRAME_RDMA_WRITE ||
@@ -24,12 +24,12 @@ pavo_group_request_state(u8 type, const struct pavo_rdma_request *request)
 }
 
 /**
- * pavo_group_refusal - check a packet of RDMA for a group, also that it is no read and no end.
+ * pavo_group_check_packet - check a packet of RDMA for a group, also that it is no read and no end.
  * @pkt: the packet, as pavo_arrival_check() left it
  *
  * Return: 0: it is in order; else the counter (enum pavo_counter) of the reason to drop it.
  */
-static inline u32 pavo_group_refusal(const struct pavo_pkt *pkt)
+static inline u32 pavo_group_check_packet(const struct pavo_pkt *pkt)
 {
 	if (pkt->opcode != PAVO_OP_WINDOW_DATA ||
 	    pkt->rdma.flags & ~PAVO_RDMA_NOTIFY_TARGET)
@@ -38,24 +38,24 @@ static inline u32 pavo_group_refusal(const struct pavo_pkt *pkt)
 }
 
 /**
- * pavo_binding_refusal - check data for a binding before the operation takes it.
+ * pavo_binding_check_data - check data for a binding before the operation takes it.
  * @op:  the binding's operation
  * @pkt: the packet
  *
  * One operation at a time: another window waits until that one's data is complete. A process ends
  * the binding if it never is.
  *
- * Return: as pavo_group_refusal().
+ * Return: as pavo_group_check_packet().
  */
-static inline u32 pavo_binding_refusal(const struct pavo_operation *op,
-				       const struct pavo_pkt *pkt)
+static inline u32 pavo_binding_check_data(const struct pavo_operation *op,
+					  const struct pavo_pkt *pkt)
 {
 	const struct pavo_rdma_peer from = {
 		.window = pkt->src_window,
 		.node = pkt->src_node,
 	};
 
-	if (op->now.placing && !pavo_rdma_same_window(&op->peer, &from))
+	if (op->now.placing && !pavo_rdma_is_same_window(&op->peer, &from))
 		return PAVO_CNT_rx_drop_rcxt_busy;
 	return 0;
 }
@@ -82,10 +82,10 @@ pavo_operation_place(const struct pavo_operation *op,
 								 PAVO_PVO_RANGE;
 }
 
-/** pavo_binding_done_frame - the payload of a frame RDMA_BROADCAST. */
+/** pavo_binding_get_done_frame - the payload of a frame RDMA_BROADCAST. */
 static inline struct pavo_group_done
-pavo_binding_done_frame(const struct pavo_operation *op,
-			const struct pavo_transition *tr)
+pavo_binding_get_done_frame(const struct pavo_operation *op,
+			    const struct pavo_transition *tr)
 {
 	return (struct pavo_group_done){
 		.group = op->group,

@@ -77,15 +77,15 @@ static struct pavo_window_counter *get_counter(struct pavo_conditions *c, u32 n)
 
 /* ------------------------------------------------------------ held frames */
 
-/* Append a frame to a condition. Return: false: its slot has a held frame already. */
-static bool hold_frame(struct pavo_conditions *c, struct pavo_condition *to,
-		       const struct pavo_frame_line *line, u32 number)
+/* Append a frame to a condition. Return: 0; -EBUSY: its slot has a held frame. */
+static int hold_frame(struct pavo_conditions *c, struct pavo_condition *to,
+		      const struct pavo_frame_line *line, u32 number)
 {
 	const u32 slot = number & c->mask;
 	struct pavo_held *held = &c->held[slot];
 
 	if (held->used)
-		return false;
+		return -EBUSY;
 	held->line = *line;
 	held->number = number;
 	held->next = NONE;
@@ -95,7 +95,7 @@ static bool hold_frame(struct pavo_conditions *c, struct pavo_condition *to,
 	else
 		c->held[to->last].next = slot;
 	to->last = slot;
-	return true;
+	return 0;
 }
 
 /* Take the first frame of a condition. */
@@ -228,7 +228,7 @@ u32 pavo_conditions_take(struct pavo_conditions *c,
 				 PAVO_FRAME_BAD_REQUEST);
 	if (index == NONE)
 		return c->refusal;
-	if (!state && !hold_frame(c, &c->all[index], line, number))
+	if (!state && hold_frame(c, &c->all[index], line, number))
 		state = PAVO_FRAME_BAD_REQUEST;
 	if (state) {
 		drop_gathering(c, PAVO_FRAME_BAD_REQUEST);
@@ -430,14 +430,14 @@ struct pavo_counter_value pavo_conditions_value(const struct pavo_conditions *c,
 
 /* --------------------------------------------------------------- the worker */
 
-bool pavo_conditions_next(struct pavo_conditions *c, struct pavo_held *held,
-			  u32 *mark)
+int pavo_conditions_next(struct pavo_conditions *c, struct pavo_held *held,
+			 u32 *mark)
 {
 	const u32 index = c->ready.first;
 	struct pavo_condition *condition;
 
 	if (index == NONE)
-		return false;
+		return -ENOENT;
 	condition = &c->all[index];
 	*held = *pop_frame(c, condition);
 	*mark = condition->mark;
@@ -445,11 +445,11 @@ bool pavo_conditions_next(struct pavo_conditions *c, struct pavo_held *held,
 		remove_condition(c, &c->ready, NONE);
 		append_condition(c, &c->unused, index);
 	}
-	return true;
+	return 0;
 }
 
-bool pavo_conditions_unreported(const struct pavo_conditions *c,
-				struct pavo_counter_value *value)
+int pavo_conditions_unreported(const struct pavo_conditions *c,
+			       struct pavo_counter_value *value)
 {
 	u32 n;
 
@@ -458,9 +458,9 @@ bool pavo_conditions_unreported(const struct pavo_conditions *c,
 			continue;
 		*value = pavo_conditions_value(c, n);
 		value->cancelled = 1;
-		return true;
+		return 0;
 	}
-	return false;
+	return -ENOENT;
 }
 
 void pavo_conditions_reported(struct pavo_conditions *c, u32 n)

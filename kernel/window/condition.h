@@ -160,7 +160,7 @@ u32 pavo_counter_check(const struct pavo_frame_line *line,
 u8 pavo_request_counter(const struct pavo_frame_line *line);
 
 /* Has the component failed whose frame gets that mark? The others may be attempted again. */
-static inline bool pavo_frame_failed(u32 state)
+static inline bool pavo_frame_has_failed(u32 state)
 {
 	return (state >= PAVO_FRAME_BAD_TYPE && state <= PAVO_FRAME_BAD_RCXT) ||
 	       state == PAVO_FRAME_BAD_PVO || state == PAVO_FRAME_CANCELLED;
@@ -188,8 +188,8 @@ struct pavo_counter_value pavo_conditions_value(const struct pavo_conditions *c,
 
 /* --------------------------------------------------------------- the worker */
 
-/** pavo_conditions_ready - are there requests to be carried out, or frames to be marked? */
-static inline bool pavo_conditions_ready(const struct pavo_conditions *c)
+/** pavo_conditions_is_ready - are there requests to be carried out, or frames to be marked? */
+static inline bool pavo_conditions_is_ready(const struct pavo_conditions *c)
 {
 	return c->ready.first != PAVO_CONDITION_NONE;
 }
@@ -200,21 +200,21 @@ static inline bool pavo_conditions_ready(const struct pavo_conditions *c)
  * @held: set to it; its slot may hold another one from now on
  * @mark: set to the mark for its frame; EMPTY: carry it out
  *
- * Return: false: none is ready.
+ * Return: 0; -ENOENT: none is ready.
  */
-bool pavo_conditions_next(struct pavo_conditions *c, struct pavo_held *held,
-			  u32 *mark);
+int pavo_conditions_next(struct pavo_conditions *c, struct pavo_held *held,
+			 u32 *mark);
 
 /**
- * pavo_conditions_unreported - the next counter whose process is to be notified that requests were
- * cancelled.
+ * pavo_conditions_unreported - find the next counter whose process is to be notified that
+ * requests were cancelled.
  * @c:     conditions
  * @value: set to the frame's payload
  *
- * Return: false: there is none.
+ * Return: 0; -ENOENT: there is none.
  */
-bool pavo_conditions_unreported(const struct pavo_conditions *c,
-				struct pavo_counter_value *value);
+int pavo_conditions_unreported(const struct pavo_conditions *c,
+			       struct pavo_counter_value *value);
 /** pavo_conditions_reported - the process is being notified of counter @n. */
 void pavo_conditions_reported(struct pavo_conditions *c, u32 n);
 /** pavo_conditions_unreport - the process could not be notified of counter @n. */

@@ -33,7 +33,7 @@ static u32 clamp_threshold(u32 n)
 
 static void set_threshold(struct pavo_fifo *fifo, u32 n)
 {
-	pavo_fifo_threshold(fifo, clamp_threshold(n));
+	pavo_fifo_set_threshold(fifo, clamp_threshold(n));
 }
 
 /* Set the receive threshold, early or not; the other kind is off then. Lock held. */
@@ -168,9 +168,9 @@ static bool are_window_args_valid(const struct pavo_window_args *args)
 static u32 find_max_payload(struct pavo_dev *dev, enum pavo_window_op op,
 			    u32 most)
 {
-	const unsigned int headers = sizeof(struct ipv6hdr) +
-				     sizeof(struct udphdr) +
-				     pavo_op_info(op)->hdr_len + PAVO_ICRC_LEN;
+	const unsigned int headers =
+		sizeof(struct ipv6hdr) + sizeof(struct udphdr) +
+		pavo_opcode_get_info(op)->hdr_len + PAVO_ICRC_LEN;
 	struct net_device *ndev;
 	unsigned int mtu = 0;
 

@@ -30,7 +30,7 @@ static u32 check_request(const struct pavo_frame_hdr *hdr,
 	if (hdr->window & ~PAVO_QPN_MASK)
 		return PAVO_FRAME_BAD_WINDOW;
 	if (hdr->window & PAVO_WINDOW_GROUP)
-		return pavo_group_request_state(hdr->type, request);
+		return pavo_group_get_request_state(hdr->type, request);
 	return PAVO_FRAME_EMPTY;
 }
 

@@ -34,7 +34,7 @@ static bool has_held_work(const struct pavo_fifo_window *window)
 {
 	const struct pavo_conditions *c = window->conditions;
 
-	return pavo_conditions_ready(c) ||
+	return pavo_conditions_is_ready(c) ||
 	       (c->unreported && window->recv.avail);
 }
 
@@ -179,7 +179,7 @@ void pavo_held_count(struct pavo_fifo_window *window, u32 counter, bool ok)
 void pavo_held_refused(struct pavo_fifo_window *window, u8 counter, u32 state)
 {
 	if (counter && counter <= PAVO_WINDOW_COUNTERS &&
-	    pavo_frame_failed(state))
+	    pavo_frame_has_failed(state))
 		pavo_held_count(window, counter - 1, false);
 }
 
@@ -207,17 +207,18 @@ void pavo_held_dead(struct pavo_fifo_window *window)
 
 /* --------------------------------------------------------------- the worker */
 
-static bool take_ready_frame(struct pavo_fifo_window *window,
-			     struct pavo_held *held, u32 *mark)
+/* Take the next request that is ready. Return: 0; -ENOENT: there is none. */
+static int take_ready_frame(struct pavo_fifo_window *window,
+			    struct pavo_held *held, u32 *mark)
 {
-	bool any;
+	int err;
 
 	spin_lock_bh(&window->lock);
-	any = pavo_conditions_next(window->conditions, held, mark);
-	if (any && !*mark && (window->closed || window->dead))
+	err = pavo_conditions_next(window->conditions, held, mark);
+	if (!err && !*mark && (window->closed || window->dead))
 		*mark = PAVO_FRAME_DEAD;
 	spin_unlock_bh(&window->lock);
-	return any;
+	return err;
 }
 
 /* Carry out a request, or mark its frame. RCU read side, BH disabled. */
@@ -257,7 +258,7 @@ static void report_cancelled(struct pavo_fifo_window *window)
 	for (n = 0; n < PAVO_WINDOW_COUNTERS; n++) {
 		spin_lock(&window->lock);
 		any = window->recv.avail && !window->closed &&
-		      pavo_conditions_unreported(window->conditions, &value);
+		      !pavo_conditions_unreported(window->conditions, &value);
 		if (any)
 			pavo_conditions_reported(window->conditions,
 						 value.counter);
@@ -276,7 +277,7 @@ void pavo_held_send(struct pavo_fifo_window *window, u32 budget)
 	struct pavo_held held;
 	u32 mark;
 
-	for (; budget && take_ready_frame(window, &held, &mark); budget--)
+	for (; budget && !take_ready_frame(window, &held, &mark); budget--)
 		finish_held(window, &held, mark);
 	if (READ_ONCE(window->conditions->unreported))
 		report_cancelled(window);
@@ -287,7 +288,7 @@ void pavo_held_end(struct pavo_fifo_window *window)
 	struct pavo_held held;
 	u32 mark;
 
-	while (take_ready_frame(window, &held, &mark)) {
+	while (!take_ready_frame(window, &held, &mark)) {
 		pavo_frame_mark(window, held.number, mark);
 		cond_resched();
 	}

@@ -82,7 +82,7 @@ u32 pavo_kernel_window_recoveries(const struct pavo_fifo_window *window)
 struct pavo_frame_hdr *
 pavo_kernel_window_frame(const struct pavo_fifo_window *window, u32 number)
 {
-	return pavo_frame(&window->send, number);
+	return pavo_fifo_get_frame(&window->send, number);
 }
 
 void pavo_kernel_window_start(struct pavo_fifo_window *window, u32 n)
@@ -103,7 +103,7 @@ void pavo_kernel_window_transmit(struct pavo_fifo_window *window)
 void pavo_kernel_window_threshold(struct pavo_fifo_window *window, u32 n)
 {
 	spin_lock(&window->lock);
-	pavo_fifo_threshold(&window->send, n);
+	pavo_fifo_set_threshold(&window->send, n);
 	spin_unlock(&window->lock);
 }
 

@@ -15,7 +15,7 @@ void pavo_operation_begin(struct pavo_operation *op,
 			  const struct pavo_wreth *wreth)
 {
 	op->now.tid = wreth->tid;
-	op->now.first = pavo_tid_first(wreth->tid, wreth->attempts);
+	op->now.first = pavo_tid_get_first(wreth->tid, wreth->attempts);
 	op->now.placing = false;
 	op->now.feeding = false;
 	op->notify = false;
@@ -126,7 +126,7 @@ static bool is_same_read(const struct pavo_operation *op,
 	const struct pavo_rdma_peer peer = get_request_peer(req);
 
 	return req->type == PAVO_FRAME_RDMA_READ &&
-	       pavo_rdma_same_window(&op->peer, &peer) &&
+	       pavo_rdma_is_same_window(&op->peer, &peer) &&
 	       op->total == req->control.wreth.total &&
 	       op->flags == req->control.wreth.flags;
 }
@@ -144,9 +144,9 @@ static void finish_repeated_read(struct pavo_operation *op,
  * Resume a read of which an earlier attempt has brought data, and keep that data. If all data
  * has arrived, notify the process once more, since it waits for the tid of its latest attempt,
  * and then the source.
- * Return: true: resumed; false: the frame begins a new operation.
+ * Return: 0: resumed; -ENOENT: the frame begins a new operation.
  */
-static bool resume_read(struct pavo_operation *op, struct pavo_transition *tr)
+static int resume_read(struct pavo_operation *op, struct pavo_transition *tr)
 {
 	const struct pavo_frame_request *req = tr->req;
 	const u64 tid = req->control.wreth.tid;
@@ -155,14 +155,14 @@ static bool resume_read(struct pavo_operation *op, struct pavo_transition *tr)
 
 	if (!is_same_read(op, req) ||
 	    (!repeat && !pavo_tid_resumes(&op->now, tid, attempts)))
-		return false;
+		return -ENOENT;
 	op->now.tid = tid;
 	op->attempts = attempts;
 	op->peer = get_request_peer(req);
 	op->to = req->local;
 	if (!repeat) {
 		set_control(tr, PAVO_OP_WINDOW_READ);
-		return true;
+		return 0;
 	}
 	pavo_transition_count(tr, PAVO_CNT_rdma_repeats);
 	if (op->flags & PAVO_RDMA_NOTIFY_TARGET) {
@@ -173,7 +173,7 @@ static bool resume_read(struct pavo_operation *op, struct pavo_transition *tr)
 	} else {
 		finish_repeated_read(op, tr, 0);
 	}
-	return true;
+	return 0;
 }
 
 /* PAVO_WAIT_WRITE_QUEUED */
@@ -216,7 +216,7 @@ static void begin_own(struct pavo_operation *op, struct pavo_transition *tr)
 	const struct pavo_wreth *wreth = &req->control.wreth;
 	const struct pavo_rdma_peer peer = get_request_peer(req);
 
-	if (pavo_tid_first(wreth->tid, wreth->attempts) != op->now.first)
+	if (pavo_tid_get_first(wreth->tid, wreth->attempts) != op->now.first)
 		pavo_operation_count(op, false, tr);
 	pavo_operation_begin(op, &peer, wreth);
 	op->cookie = req->cookie;
@@ -253,25 +253,25 @@ static bool needs_mapped_check(const struct pavo_frame_request *req)
 	       !(req->control.wreth.flags & PAVO_RDMA_TO_FIFO);
 }
 
-/* Does the operation that the rCxt has give way to that of @tr->req? */
-static bool accept_tid(struct pavo_operation *op, struct pavo_transition *tr)
+/* Let the operation of the rCxt give way to that of @tr->req. Return: 0; -EBUSY: it does not. */
+static int accept_tid(struct pavo_operation *op, struct pavo_transition *tr)
 {
 	const enum pavo_tid_verdict verdict =
-		pavo_tid_request(&op->now, tr->req->control.wreth.tid);
+		pavo_tid_check_request(&op->now, tr->req->control.wreth.tid);
 
 	if (verdict == PAVO_TID_BEGIN)
-		return true;
+		return 0;
 	tr->state = get_refusal_state(verdict);
-	return false;
+	return -EBUSY;
 }
 
-bool pavo_operation_begin_request(struct pavo_operation *op,
-				  struct pavo_transition *tr)
+int pavo_operation_begin_request(struct pavo_operation *op,
+				 struct pavo_transition *tr)
 {
-	if (!accept_tid(op, tr))
-		return false;
+	if (accept_tid(op, tr))
+		return -EBUSY;
 	begin_own(op, tr);
-	return true;
+	return 0;
 }
 
 void pavo_operation_request(struct pavo_operation *op,
@@ -279,7 +279,7 @@ void pavo_operation_request(struct pavo_operation *op,
 {
 	const struct pavo_frame_request *req = tr->req;
 
-	if (!accept_tid(op, tr) || resume_read(op, tr))
+	if (accept_tid(op, tr) || !resume_read(op, tr))
 		return;
 	if (needs_mapped_check(req)) {
 		tr->pvo = req->local;
@@ -296,10 +296,10 @@ void pavo_operation_piece(struct pavo_operation *op, struct pavo_transition *tr)
 	const struct pavo_frame_request *req = tr->req;
 	const struct pavo_rdma_peer peer = get_request_peer(req);
 	const enum pavo_tid_verdict verdict =
-		pavo_tid_piece(&op->now, req->control.wreth.tid);
+		pavo_tid_check_piece(&op->now, req->control.wreth.tid);
 
 	if (verdict == PAVO_TID_PART) {
-		if (!pavo_rdma_same_peer(&op->peer, &peer))
+		if (!pavo_rdma_is_same_peer(&op->peer, &peer))
 			tr->state = PAVO_FRAME_BAD_REQUEST;
 		return;
 	}
@@ -372,11 +372,11 @@ static u32 limit_packet_data(const struct pavo_operation *op, u32 most)
 	return min(most, PAVO_PIECE_DATA) & ~(PAVO_PIECE_ALIGN - 1);
 }
 
-bool pavo_operation_next(const struct pavo_operation *op, u32 most,
-			 struct pavo_fragment *fragment)
+int pavo_operation_next(const struct pavo_operation *op, u32 most,
+			struct pavo_fragment *fragment)
 {
 	if (!op->now.sending)
-		return false;
+		return -ENODATA;
 	*fragment = (struct pavo_fragment){
 		.opcode = PAVO_OP_WINDOW_DATA,
 		.control = {
@@ -400,7 +400,7 @@ bool pavo_operation_next(const struct pavo_operation *op, u32 most,
 	};
 	if (op->role == PAVO_THIRD_SOURCE)
 		pavo_third_name_controller(op, fragment);
-	return true;
+	return 0;
 }
 
 /*

@@ -30,16 +30,16 @@ struct pavo_rdma_peer {
 };
 
 /* True for the same window. Its rCxt may be another one after a recovery there. */
-static inline bool pavo_rdma_same_window(const struct pavo_rdma_peer *a,
-					 const struct pavo_rdma_peer *b)
+static inline bool pavo_rdma_is_same_window(const struct pavo_rdma_peer *a,
+					    const struct pavo_rdma_peer *b)
 {
 	return a->window == b->window && a->node == b->node;
 }
 
-static inline bool pavo_rdma_same_peer(const struct pavo_rdma_peer *a,
-				       const struct pavo_rdma_peer *b)
+static inline bool pavo_rdma_is_same_peer(const struct pavo_rdma_peer *a,
+					  const struct pavo_rdma_peer *b)
 {
-	return pavo_rdma_same_window(a, b) && a->rcxt == b->rcxt;
+	return pavo_rdma_is_same_window(a, b) && a->rcxt == b->rcxt;
 }
 
 /* Which of the three ends of a third-party operation (third.c) this one is. */
@@ -338,9 +338,13 @@ void pavo_operation_request(struct pavo_operation *op,
 /** pavo_operation_piece - check a piece, and begin its operation if it is the first. */
 void pavo_operation_piece(struct pavo_operation *op,
 			  struct pavo_transition *tr);
-/** pavo_operation_begin_request - set up the operation of @tr->req, unless its tid is refused. */
-bool pavo_operation_begin_request(struct pavo_operation *op,
-				  struct pavo_transition *tr);
+/**
+ * pavo_operation_begin_request - set up the operation of @tr->req.
+ *
+ * Return: 0; -EBUSY: the tid is refused, as @tr->state says.
+ */
+int pavo_operation_begin_request(struct pavo_operation *op,
+				 struct pavo_transition *tr);
 
 /* ---------------------------------------------------------------- packets */
 
@@ -411,10 +415,10 @@ struct pavo_fragment {
  * @most:     bytes of data that fit into a packet
  * @fragment: set
  *
- * Return: true: @fragment is set; false: there is nothing to send.
+ * Return: 0; -ENODATA: there is nothing to send.
  */
-bool pavo_operation_next(const struct pavo_operation *op, u32 most,
-			 struct pavo_fragment *fragment);
+int pavo_operation_next(const struct pavo_operation *op, u32 most,
+			struct pavo_fragment *fragment);
 
 /**
  * pavo_operation_sent - note that a packet was sent, or lost on its way.

@@ -40,8 +40,8 @@ enum pavo_tid_verdict {
 	PAVO_TID_BUSY, /* a new operation, but the rCxt is sending */
 };
 
-/** pavo_tid_first - the tid of the first attempt, @attempts before @tid. */
-static inline u64 pavo_tid_first(u64 tid, u16 attempts)
+/** pavo_tid_get_first - the tid of the first attempt, @attempts before @tid. */
+static inline u64 pavo_tid_get_first(u64 tid, u16 attempts)
 {
 	return attempts < tid ? tid - attempts : tid;
 }
@@ -51,23 +51,24 @@ static inline bool pavo_tid_resumes(const struct pavo_attempt *a, u64 tid,
 				    u16 attempts)
 {
 	return attempts && a->placing &&
-	       pavo_tid_first(tid, attempts) == a->first;
+	       pavo_tid_get_first(tid, attempts) == a->first;
 }
 
 /** pavo_tid_repeats - is @tid, above the latest, an attempt at an operation that is complete? */
 static inline bool pavo_tid_repeats(const struct pavo_attempt *a, u64 tid,
 				    u16 attempts)
 {
-	return attempts && pavo_tid_first(tid, attempts) <= a->complete;
+	return attempts && pavo_tid_get_first(tid, attempts) <= a->complete;
 }
 
-/** pavo_tid_data - classify a packet with data. @attempts: see struct pavo_rdma_request. */
-static inline enum pavo_tid_verdict pavo_tid_data(const struct pavo_attempt *a,
-						  u64 tid, u16 attempts)
+/** pavo_tid_check_data - classify a packet with data. @attempts: see struct pavo_rdma_request. */
+static inline enum pavo_tid_verdict
+pavo_tid_check_data(const struct pavo_attempt *a, u64 tid, u16 attempts)
 {
 	/* Data of an earlier attempt at the same operation is as good. */
 	if (tid < a->tid)
-		return a->placing && pavo_tid_first(tid, attempts) == a->first ?
+		return a->placing && pavo_tid_get_first(tid, attempts) ==
+					       a->first ?
 			       PAVO_TID_PART :
 			       PAVO_TID_STALE;
 	if (tid == a->tid)
@@ -80,9 +81,9 @@ static inline enum pavo_tid_verdict pavo_tid_data(const struct pavo_attempt *a,
 						    PAVO_TID_BEGIN;
 }
 
-/** pavo_tid_request - classify a request of the peer, or of this end's process. */
+/** pavo_tid_check_request - classify a request of the peer, or of this end's process. */
 static inline enum pavo_tid_verdict
-pavo_tid_request(const struct pavo_attempt *a, u64 tid)
+pavo_tid_check_request(const struct pavo_attempt *a, u64 tid)
 {
 	if (tid <= a->tid)
 		return PAVO_TID_STALE;
@@ -102,16 +103,16 @@ static inline bool pavo_tid_ends(const struct pavo_attempt *a, u64 tid,
 				 u16 attempts)
 {
 	return tid == a->tid || (attempts && tid > a->tid &&
-				 pavo_tid_first(tid, attempts) == a->first);
+				 pavo_tid_get_first(tid, attempts) == a->first);
 }
 
-/** pavo_tid_piece - classify a piece of data that the process itself sends. */
-static inline enum pavo_tid_verdict pavo_tid_piece(const struct pavo_attempt *a,
-						   u64 tid)
+/** pavo_tid_check_piece - classify a piece of data that the process itself sends. */
+static inline enum pavo_tid_verdict
+pavo_tid_check_piece(const struct pavo_attempt *a, u64 tid)
 {
 	if (tid == a->tid)
 		return a->feeding ? PAVO_TID_PART : PAVO_TID_ENDED;
-	return pavo_tid_request(a, tid);
+	return pavo_tid_check_request(a, tid);
 }
 
 #endif /* PAVO_WINDOW_ORDER_H */

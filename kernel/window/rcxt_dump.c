@@ -33,13 +33,13 @@ struct pavo_rcxt_copy {
 	u32 job;
 };
 
-/* Return: false: the rCxt is free. */
-static bool copy_rcxt(struct pavo_rcxt *rcxt, struct pavo_rcxt_copy *copy)
+/* Return: 0; -ENOENT: the rCxt is free. */
+static int copy_rcxt(struct pavo_rcxt *rcxt, struct pavo_rcxt_copy *copy)
 {
 	const struct pavo_fifo_window *window;
 
 	if (!READ_ONCE(rcxt->window))
-		return false;
+		return -ENOENT;
 	spin_lock_bh(&rcxt->lock);
 	window = rcxt->window;
 	if (window) {
@@ -48,7 +48,7 @@ static bool copy_rcxt(struct pavo_rcxt *rcxt, struct pavo_rcxt_copy *copy)
 		copy->job = pavo_job_id(window->job);
 	}
 	spin_unlock_bh(&rcxt->lock);
-	return window;
+	return window ? 0 : -ENOENT;
 }
 
 static const char *get_rcxt_state(const struct pavo_attempt *now)
@@ -131,7 +131,7 @@ static void show_binding(void *context, struct pavo_rcxt *rcxt)
 	const struct rcxt_dump *dump = context;
 	struct pavo_rcxt_copy copy;
 
-	if (copy_rcxt(rcxt, &copy))
+	if (!copy_rcxt(rcxt, &copy))
 		show_rcxt(dump->file, dump->dev, &copy);
 }
 
@@ -158,6 +158,6 @@ void pavo_rcxts_show_block(struct seq_file *file, struct pavo_dev *dev,
 			   dev->ib.name, size, READ_ONCE(pool->key),
 			   READ_ONCE(pool->recoveries));
 	for (; at < end; at++)
-		if (copy_rcxt(&pool->all[at], &copy))
+		if (!copy_rcxt(&pool->all[at], &copy))
 			show_rcxt(file, dev, &copy);
 }

@@ -121,8 +121,8 @@ static int make_next_packet(struct pavo_fifo_window *window,
 
 	spin_lock(&rcxt->lock);
 	if (rcxt->window == window &&
-	    pavo_operation_next(&rcxt->op, window->rdma_payload,
-				&piece->fragment))
+	    !pavo_operation_next(&rcxt->op, window->rdma_payload,
+				 &piece->fragment))
 		err = READ_ONCE(window->dead) ? -ENODEV :
 						make_packet(window, piece);
 	spin_unlock(&rcxt->lock);

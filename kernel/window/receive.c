@@ -87,7 +87,7 @@ int pavo_window_put(struct pavo_fifo_window *window, const struct pavo_put *put)
 	if (put->type == PAVO_FRAME_MESSAGE)
 		pavo_count(window->dev, rx_frames);
 	if (!window->calls) {
-		write_frame(pavo_frame(&window->recv, slot), put);
+		write_frame(pavo_fifo_get_frame(&window->recv, slot), put);
 		pavo_window_arrived(window);
 	}
 	return 0;
@@ -96,15 +96,15 @@ int pavo_window_put(struct pavo_fifo_window *window, const struct pavo_put *put)
 /* Find the window of a packet; NULL: the packet is to be dropped, which was counted. */
 static struct pavo_fifo_window *find_window(const struct pavo_rx *rx)
 {
-	struct pavo_dev *dev = pavo_dev_of(rx->port);
+	struct pavo_dev *dev = pavo_port_to_dev(rx->port);
 	struct pavo_fifo_window *window =
 		xa_load(&dev->windows->table, rx->pkt.dqpn);
 
 	if (!window || READ_ONCE(window->dead) || READ_ONCE(window->closed)) {
 		pavo_count(dev, rx_drop_window);
-	} else if (!pavo_pkey_ok(rx->pkt.pkey, PAVO_PKEY_DEFAULT)) {
+	} else if (!pavo_pkey_matches(rx->pkt.pkey, PAVO_PKEY_DEFAULT)) {
 		pavo_count(dev, rx_drop_pkey);
-		pavo_violation(&dev->bad_pkeys);
+		pavo_count_violation(&dev->bad_pkeys);
 	} else if (rx->pkt.window_key != window->key) {
 		pavo_count(dev, rx_drop_window_key);
 	} else if (pavo_rx_to_many(rx)) {
@@ -185,14 +185,14 @@ static int receive_packet(struct pavo_fifo_window *window,
 
 void pavo_window_receive(struct pavo_rx *rx)
 {
-	struct pavo_windows *all = pavo_dev_of(rx->port)->windows;
+	struct pavo_windows *all = pavo_port_to_dev(rx->port)->windows;
 	struct pavo_fifo_window *window = find_window(rx);
 	bool used = false;
 
 	if (window) {
-		pavo_window_at_work(all, PAVO_TASK_RECEIVES, window->id);
+		pavo_window_set_at_work(all, PAVO_TASK_RECEIVES, window->id);
 		used = !receive_packet(window, rx);
-		pavo_window_at_work(all, PAVO_TASK_RECEIVES, 0);
+		pavo_window_set_at_work(all, PAVO_TASK_RECEIVES, 0);
 	}
 	if (used)
 		pavo_rx_free(rx->skb);

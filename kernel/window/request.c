@@ -76,7 +76,7 @@ u32 pavo_rdma_third(struct pavo_fifo_window *window,
 		    const struct pavo_frame_line *line, u32 number)
 {
 	const size_t first = sizeof(line->payload);
-	const void *frame = pavo_frame(&window->send, number);
+	const void *frame = pavo_fifo_get_frame(&window->send, number);
 	struct pavo_rdma_third third;
 	struct pavo_frame_request req;
 	struct pavo_transition tr = { .req = &req };
@@ -98,7 +98,7 @@ u32 pavo_rdma_third(struct pavo_fifo_window *window,
 u32 pavo_rdma_piece(struct pavo_fifo_window *window,
 		    const struct pavo_frame_line *line, u32 number)
 {
-	const void *frame = pavo_frame(&window->send, number);
+	const void *frame = pavo_fifo_get_frame(&window->send, number);
 	struct pavo_rdma_piece piece;
 	struct pavo_frame_request req;
 	struct pavo_transition tr = { .req = &req };

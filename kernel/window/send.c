@@ -103,7 +103,7 @@ static u32 send_message(struct pavo_fifo_window *window,
 	if (!flow)
 		return pavo_window_no_route(window, line->hdr.node);
 	return send_packet(window, flow, line,
-			   pavo_frame(&window->send, number));
+			   pavo_fifo_get_frame(&window->send, number));
 }
 
 /*
@@ -137,7 +137,7 @@ static u32 send_frame(struct pavo_fifo_window *window, u32 number)
 	struct pavo_frame_line line;
 	send_fn *send;
 
-	memcpy(&line, pavo_frame(&window->send, number), sizeof(line));
+	memcpy(&line, pavo_fifo_get_frame(&window->send, number), sizeof(line));
 	/* The checks below use the copy, not the frame. */
 	barrier();
 	if (line.hdr.type == PAVO_FRAME_PASSED)
@@ -227,9 +227,9 @@ static enum round_result send_next_window(struct pavo_windows *all)
 
 	if (!window)
 		return ROUND_NONE;
-	pavo_window_at_work(all, PAVO_TASK_SENDS, window->id);
+	pavo_window_set_at_work(all, PAVO_TASK_SENDS, window->id);
 	err = send_quantum(window);
-	pavo_window_at_work(all, PAVO_TASK_SENDS, 0);
+	pavo_window_set_at_work(all, PAVO_TASK_SENDS, 0);
 	clear_bit_unlock(0, &window->sending);
 	return err ? ROUND_NO_BUFFERS : ROUND_SENT;
 }

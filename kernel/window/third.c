@@ -15,7 +15,7 @@ static struct pavo_rdma_peer get_third(const struct pavo_wreth *wreth)
 
 struct pavo_data_ends pavo_third_data_ends(const struct pavo_pkt *pkt)
 {
-	const struct pavo_rdma_peer sender = pavo_packet_sender(pkt);
+	const struct pavo_rdma_peer sender = pavo_packet_get_sender(pkt);
 
 	if (pkt->opcode != PAVO_OP_WINDOW_THIRD_DATA)
 		return (struct pavo_data_ends){ .peer = sender };
@@ -30,14 +30,14 @@ struct pavo_rdma_peer pavo_third_reader(const struct pavo_pkt *pkt)
 {
 	return pkt->opcode == PAVO_OP_WINDOW_THIRD_READ ?
 		       get_third(&pkt->rdma) :
-		       pavo_packet_sender(pkt);
+		       pavo_packet_get_sender(pkt);
 }
 
 void pavo_third_become_source(struct pavo_operation *op,
 			      const struct pavo_pkt *pkt)
 {
 	op->role = PAVO_THIRD_SOURCE;
-	op->third = pavo_packet_sender(pkt);
+	op->third = pavo_packet_get_sender(pkt);
 }
 
 bool pavo_third_names_group(const struct pavo_pkt *pkt)
@@ -57,14 +57,14 @@ bool pavo_third_names_group(const struct pavo_pkt *pkt)
 bool pavo_third_may_end(const struct pavo_operation *op,
 			const struct pavo_pkt *pkt)
 {
-	const struct pavo_rdma_peer sender = pavo_packet_sender(pkt);
+	const struct pavo_rdma_peer sender = pavo_packet_get_sender(pkt);
 
 	if (op->role == PAVO_THIRD_CONTROLLER &&
-	    pavo_rdma_same_peer(&op->third, &sender))
+	    pavo_rdma_is_same_peer(&op->third, &sender))
 		return true;
 	return (op->role == PAVO_THIRD_NONE ||
 		(op->role == PAVO_THIRD_CONTROLLER && pkt->rdma.status)) &&
-	       pavo_rdma_same_peer(&op->peer, &sender);
+	       pavo_rdma_is_same_peer(&op->peer, &sender);
 }
 
 /* ---------------------------------------------------------------- sending */
@@ -120,7 +120,7 @@ void pavo_operation_third(struct pavo_operation *op, struct pavo_transition *tr)
 {
 	const struct pavo_frame_request *req = tr->req;
 
-	if (!pavo_operation_begin_request(op, tr))
+	if (pavo_operation_begin_request(op, tr))
 		return;
 	op->role = PAVO_THIRD_CONTROLLER;
 	op->third = get_third(&req->control.wreth);

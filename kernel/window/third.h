@@ -24,9 +24,9 @@ struct pavo_data_ends {
 	struct pavo_rdma_peer third;
 };
 
-/** pavo_packet_sender - the window and rCxt that sent @pkt. */
+/** pavo_packet_get_sender - the window and rCxt that sent @pkt. */
 static inline struct pavo_rdma_peer
-pavo_packet_sender(const struct pavo_pkt *pkt)
+pavo_packet_get_sender(const struct pavo_pkt *pkt)
 {
 	return (struct pavo_rdma_peer){
 		.window = pkt->src_window,
@@ -35,9 +35,9 @@ pavo_packet_sender(const struct pavo_pkt *pkt)
 	};
 }
 
-/** pavo_third_requester - the end whose process began the operation, if it is a peer's. */
+/** pavo_third_get_requester - the end whose process began the operation, if it is a peer's. */
 static inline const struct pavo_rdma_peer *
-pavo_third_requester(const struct pavo_operation *op)
+pavo_third_get_requester(const struct pavo_operation *op)
 {
 	return op->role == PAVO_THIRD_SOURCE ? &op->third : &op->peer;
 }

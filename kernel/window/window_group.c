@@ -405,10 +405,10 @@ int pavo_group_unbind(struct pavo_fifo_window *window, u32 number, u32 rcxt)
 
 /* ---------------------------------------------------------------- packets */
 
-/* Let the operation of @binding take data. Return: true; false: the binding has ended. */
-static bool take_group_data(struct pavo_fifo_window *window,
-			    struct group_binding *binding,
-			    const struct pavo_rx *rx)
+/* Let the operation of @binding take data. Return: 0; -ENOENT: the binding has ended. */
+static int take_group_data(struct pavo_fifo_window *window,
+			   struct group_binding *binding,
+			   const struct pavo_rx *rx)
 {
 	const struct pavo_arrival *arrival = pavo_arrival_of(rx->pkt.opcode);
 	struct pavo_transition tr = { .pkt = &rx->pkt };
@@ -419,7 +419,7 @@ static bool take_group_data(struct pavo_fifo_window *window,
 	spin_lock(&rcxt->lock);
 	alive = rcxt->window;
 	if (alive)
-		refused = pavo_binding_refusal(&rcxt->op, &rx->pkt);
+		refused = pavo_binding_check_data(&rcxt->op, &rx->pkt);
 	if (alive && !refused) {
 		arrival->take(&rcxt->op, &tr);
 		pavo_rdma_carry_out(window, rcxt, &tr, rx);
@@ -427,7 +427,7 @@ static bool take_group_data(struct pavo_fifo_window *window,
 	spin_unlock(&rcxt->lock);
 	if (refused)
 		pavo_stats_add_id(&window->dev->stats, refused, 1);
-	return alive;
+	return alive ? 0 : -ENOENT;
 }
 
 static void receive_group_data(const struct group_membership *member,
@@ -441,7 +441,7 @@ static void receive_group_data(const struct group_membership *member,
 		rcxt = array_index_nospec(rcxt, PAVO_GROUP_RCXTS);
 		binding = rcu_dereference(member->bindings[rcxt]);
 	}
-	if (!binding || !take_group_data(window, binding, rx))
+	if (!binding || take_group_data(window, binding, rx))
 		pavo_count(window->dev, rx_drop_binding);
 }
 
@@ -459,12 +459,12 @@ static void receive_as_member(const struct group_membership *member,
 		pavo_count(window->dev, rx_drop_window);
 		return;
 	}
-	pavo_window_at_work(all, PAVO_TASK_RECEIVES, window->id);
+	pavo_window_set_at_work(all, PAVO_TASK_RECEIVES, window->id);
 	if (rx->pkt.opcode == PAVO_OP_WINDOW_MESSAGE)
 		pavo_window_put_message(window, rx);
 	else
 		receive_group_data(member, rx);
-	pavo_window_at_work(all, PAVO_TASK_RECEIVES, 0);
+	pavo_window_set_at_work(all, PAVO_TASK_RECEIVES, 0);
 }
 
 /* Return: 0: the packet is in order; else the counter of the reason to drop it. */
@@ -477,7 +477,7 @@ static u32 check_group_packet(const struct pavo_rx *rx)
 		return PAVO_CNT_rx_drop_rdma_invalid;
 	refused = pavo_arrival_check(arrival, &rx->pkt);
 	if (!refused && arrival->take)
-		refused = pavo_group_refusal(&rx->pkt);
+		refused = pavo_group_check_packet(&rx->pkt);
 	return refused;
 }
 
@@ -513,16 +513,16 @@ static struct pavo_window_group *find_packet_group(struct pavo_dev *dev,
 
 u32 pavo_group_receive(const struct pavo_rx *rx)
 {
-	struct pavo_dev *dev = pavo_dev_of(rx->port);
+	struct pavo_dev *dev = pavo_port_to_dev(rx->port);
 	struct pavo_window_group *group = find_packet_group(dev, rx);
 	struct group_membership *member;
 	u32 refused, copies = 0;
 
 	if (!group)
 		return 0;
-	if (!pavo_pkey_ok(rx->pkt.pkey, PAVO_PKEY_DEFAULT)) {
+	if (!pavo_pkey_matches(rx->pkt.pkey, PAVO_PKEY_DEFAULT)) {
 		pavo_count(dev, rx_drop_pkey);
-		pavo_violation(&dev->bad_pkeys);
+		pavo_count_violation(&dev->bad_pkeys);
 		return 0;
 	}
 	refused = check_group_packet(rx);

@@ -221,7 +221,8 @@ struct pavo_fifo_window {
 };
 
 /* A frame of a FIFO. The process may write to it at any time. */
-static inline void *pavo_frame(const struct pavo_fifo *fifo, u32 number)
+static inline void *pavo_fifo_get_frame(const struct pavo_fifo *fifo,
+					u32 number)
 {
 	return fifo->area->addr + (number & fifo->mask) * PAVO_FRAME_SIZE;
 }
@@ -234,7 +235,7 @@ static inline void pavo_fifo_notify(struct pavo_fifo *fifo)
 
 	if (!fifo->event && !window->calls)
 		return;
-	/* Pairs with pavo_fifo_threshold(): who sets, then polls, misses no frame. */
+	/* Pairs with pavo_fifo_set_threshold(): who sets, then polls, misses no frame. */
 	smp_mb();
 	/* 0: the event is due now; less: no event is wanted */
 	if (atomic_dec_if_positive(&fifo->threshold))
@@ -245,8 +246,8 @@ static inline void pavo_fifo_notify(struct pavo_fifo *fifo)
 		pavo_eventfd_signal(fifo->event);
 }
 
-/** pavo_fifo_threshold - set the event for the @n-th frame from now; 0: none. Window locked. */
-static inline void pavo_fifo_threshold(struct pavo_fifo *fifo, u32 n)
+/** pavo_fifo_set_threshold - set the event for the @n-th frame from now; 0: none. Window locked. */
+static inline void pavo_fifo_set_threshold(struct pavo_fifo *fifo, u32 n)
 {
 	atomic_set(&fifo->threshold, n);
 	/* Pairs with the barriers of pavo_fifo_notify() and pavo_window_arrived(). */
@@ -290,7 +291,7 @@ static inline void pavo_window_arrived(struct pavo_fifo_window *window)
 	/* Pairs with pavo_event_early(): a frame that is counted is visible. */
 	smp_mb__before_atomic();
 	atomic_inc(&window->written);
-	/* Pairs with pavo_fifo_threshold(): a process that sets, then polls, misses no frame. */
+	/* Pairs with pavo_fifo_set_threshold(): a process that sets, then polls, misses no frame. */
 	smp_mb__after_atomic();
 	if (!atomic_dec_if_positive(&window->recv.threshold))
 		pavo_window_event(window);
@@ -350,9 +351,9 @@ struct pavo_window_tasks {
 	u32 window[PAVO_TASKS];
 };
 
-/** pavo_window_at_work - record that this CPU works for window @id; 0: none. BH disabled. */
-static inline void pavo_window_at_work(struct pavo_windows *all,
-				       enum pavo_window_task task, u32 id)
+/** pavo_window_set_at_work - record that this CPU works for window @id; 0: none. BH disabled. */
+static inline void pavo_window_set_at_work(struct pavo_windows *all,
+					   enum pavo_window_task task, u32 id)
 {
 	this_cpu_write(all->tasks->window[task], id);
 }

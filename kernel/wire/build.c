@@ -65,7 +65,7 @@ static void build_extensions(u8 *p, const struct pavo_pkt *pkt,
 
 unsigned int pavo_build(u8 *hdr, const struct pavo_pkt *pkt)
 {
-	const struct pavo_op_info *info = pavo_op_info(pkt->opcode);
+	const struct pavo_op_info *info = pavo_opcode_get_info(pkt->opcode);
 
 	if (!info)
 		return 0;

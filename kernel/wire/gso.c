@@ -54,19 +54,19 @@ static const struct row *find_row(u8 opcode)
 	case PAVO_SVC_RC:
 	case PAVO_SVC_UC:
 	case PAVO_SVC_XRC:
-		return row->valid && pavo_op_info(opcode) ? row : NULL;
+		return row->valid && pavo_opcode_get_info(opcode) ? row : NULL;
 	default: /* datagrams; opcodes that are on no service */
 		return NULL;
 	}
 }
 
-bool pavo_gso_allowed(u8 opcode)
+bool pavo_gso_is_allowed(u8 opcode)
 {
 	return find_row(opcode);
 }
 
 /* Return the opcode of packet @i. */
-static u8 segment_opcode(const struct pavo_pkt *gso, u32 i)
+static u8 get_segment_opcode(const struct pavo_pkt *gso, u32 i)
 {
 	const struct row *row = find_row(gso->opcode);
 	u8 service = gso->opcode & PAVO_SVC_MASK;
@@ -83,7 +83,7 @@ unsigned int pavo_gso_segment_head(u8 *hdr, const struct pavo_pkt *gso, u32 i)
 	struct pavo_pkt pkt = *gso;
 	bool last = i == gso->npkts - 1;
 
-	pkt.opcode = segment_opcode(gso, i);
+	pkt.opcode = get_segment_opcode(gso, i);
 	pkt.psn = pavo_psn_add(gso->psn, i);
 	pkt.solicited = last && gso->solicited;
 	pkt.ack_req = last && gso->ack_req;
@@ -97,12 +97,14 @@ u32 pavo_gso_bytes(const struct pavo_pkt *gso, u32 payload)
 	u32 bytes = payload + gso->pad + n * PAVO_ICRC_LEN;
 
 	if (n == 1)
-		return bytes + pavo_op_info(gso->opcode)->hdr_len;
-	bytes += pavo_op_info(segment_opcode(gso, 0))->hdr_len;
+		return bytes + pavo_opcode_get_info(gso->opcode)->hdr_len;
+	bytes += pavo_opcode_get_info(get_segment_opcode(gso, 0))->hdr_len;
 	if (n > 2)
-		bytes +=
-			(n - 2) * pavo_op_info(segment_opcode(gso, 1))->hdr_len;
-	return bytes + pavo_op_info(segment_opcode(gso, n - 1))->hdr_len;
+		bytes += (n - 2) *
+			 pavo_opcode_get_info(get_segment_opcode(gso, 1))
+				 ->hdr_len;
+	return bytes +
+	       pavo_opcode_get_info(get_segment_opcode(gso, n - 1))->hdr_len;
 }
 
 /* --------------------------------------------------- merging of received packets */
@@ -196,7 +198,7 @@ int pavo_gso_append(struct pavo_pkt *gso, u32 unit, const struct pavo_pkt *next)
 	if (!merge)
 		return -EINVAL;
 	gso->opcode = (gso->opcode & PAVO_SVC_MASK) | merge->both;
-	gso->info = pavo_op_info(gso->opcode);
+	gso->info = pavo_opcode_get_info(gso->opcode);
 	gso->solicited = next->solicited;
 	gso->ack_req = next->ack_req;
 	gso->pad = next->pad;
@@ -214,7 +216,7 @@ void pavo_gso_skip(struct pavo_pkt *gso, u32 unit, u32 n)
 	gso->opcode =
 		service |
 		(gso->info->flags & PAVO_OPF_LAST ? row->last : row->middle);
-	gso->info = pavo_op_info(gso->opcode);
+	gso->info = pavo_opcode_get_info(gso->opcode);
 	gso->psn = pavo_psn_add(gso->psn, n);
 	gso->npkts -= n;
 	gso->payload -= n * unit;

@@ -47,7 +47,7 @@ static inline void pavo_mask_ipv6(u8 *ip)
 }
 
 /**
- * pavo_icrc_head - write the first bytes that the ICRC covers, with variant fields masked.
+ * pavo_icrc_build_head - write the first bytes that the ICRC covers, with variant fields masked.
  * @out:  PAVO_ICRC_HEAD_MAX bytes
  * @ip:   the IPv4 (20 bytes, no options) or IPv6 header as on the wire
  * @ipv6: which of the two
@@ -60,8 +60,9 @@ static inline void pavo_mask_ipv6(u8 *ip)
  *
  * Return: bytes written.
  */
-static inline unsigned int pavo_icrc_head(u8 *out, const void *ip, bool ipv6,
-					  const void *udp, const void *bth)
+static inline unsigned int pavo_icrc_build_head(u8 *out, const void *ip,
+						bool ipv6, const void *udp,
+						const void *bth)
 {
 	u8 *p = out;
 

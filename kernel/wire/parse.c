@@ -83,7 +83,7 @@ enum pavo_parse_status pavo_parse(struct pavo_pkt *pkt, const u8 *hdr,
 	if (hdr[PAVO_BTH_FLAGS] & PAVO_BTH_TVER)
 		return PAVO_PARSE_VERSION;
 
-	info = pavo_op_info(hdr[PAVO_BTH_OPCODE]);
+	info = pavo_opcode_get_info(hdr[PAVO_BTH_OPCODE]);
 	if (!info)
 		return PAVO_PARSE_OPCODE;
 	hdr_len = info->hdr_len;

@@ -31,18 +31,18 @@ static inline s32 pavo_psn_diff(u32 a, u32 b)
 }
 
 /**
- * pavo_psn_far - true if a PSN is farther from the expected one than losses explain.
+ * pavo_psn_is_far - true if a PSN is farther from the expected one than losses explain.
  * @diff: pavo_psn_diff() of the PSN and the expected one
  *
  * Of PSNs that a forger draws at random, all but one in 128 are.
  */
-static inline bool pavo_psn_far(s32 diff)
+static inline bool pavo_psn_is_far(s32 diff)
 {
 	return diff > 1 << 16 || diff < -(1 << 16);
 }
 
 /**
- * pavo_psn_passed - true if @psn is after all of the @npkts PSNs from @first on.
+ * pavo_psn_is_passed - true if @psn is after all of the @npkts PSNs from @first on.
  * @psn:   within 2^22 PSNs of the message
  * @first: its first PSN
  * @npkts: up to 2^23, a message of 2 GiB - 1 in packets of 256 bytes
@@ -50,7 +50,7 @@ static inline bool pavo_psn_far(s32 diff)
  * The longest message has half of all PSNs, so a comparison with its end alone cannot distinguish
  * "after" from "before"; compare with its middle, too.
  */
-static inline bool pavo_psn_passed(u32 psn, u32 first, u32 npkts)
+static inline bool pavo_psn_is_passed(u32 psn, u32 first, u32 npkts)
 {
 	return pavo_psn_diff(psn, first + npkts / 2) >= 0 &&
 	       pavo_psn_diff(psn, first + npkts) >= 0;

@@ -39,16 +39,16 @@ enum pavo_service {
 /** Bit that is set in these opcodes on XRC. */
 #define PAVO_EXT_XRC 0x04
 
-/** pavo_opcode_of - return the opcode of an operation on a service (enum pavo_service). */
-static inline u8 pavo_opcode_of(u8 service, u8 op)
+/** pavo_opcode_make - return the opcode of an operation on a service (enum pavo_service). */
+static inline u8 pavo_opcode_make(u8 service, u8 op)
 {
 	if ((op & PAVO_SVC_MASK) != PAVO_SVC_EXT)
 		return service | op;
 	return service == PAVO_SVC_XRC ? op | PAVO_EXT_XRC : op;
 }
 
-/** pavo_opcode_service - return the service of an opcode of queue pairs. */
-static inline u8 pavo_opcode_service(u8 opcode)
+/** pavo_opcode_get_service - return the service of an opcode of queue pairs. */
+static inline u8 pavo_opcode_get_service(u8 opcode)
 {
 	if ((opcode & PAVO_SVC_MASK) != PAVO_SVC_EXT)
 		return opcode & PAVO_SVC_MASK;
@@ -77,8 +77,8 @@ struct pavo_op_info {
 /** pavo_op_table - a row for each BTH opcode. */
 extern const struct pavo_op_info pavo_op_table[256];
 
-/** pavo_op_info - return the row of a BTH opcode; NULL: unknown to pavo. */
-static inline const struct pavo_op_info *pavo_op_info(u8 opcode)
+/** pavo_opcode_get_info - return the row of a BTH opcode; NULL: unknown to pavo. */
+static inline const struct pavo_op_info *pavo_opcode_get_info(u8 opcode)
 {
 	const struct pavo_op_info *info = &pavo_op_table[opcode];
 
@@ -214,8 +214,8 @@ struct pavo_pkt {
 	struct pavo_wreth rdma;
 };
 
-/** pavo_pkey_ok - true if both are of one partition, and one is a full member (IBA 10.9.3). */
-static inline bool pavo_pkey_ok(u16 a, u16 b)
+/** pavo_pkey_matches - true if both are of one partition, and one is a full member (IBA 10.9.3). */
+static inline bool pavo_pkey_matches(u16 a, u16 b)
 {
 	return !((a ^ b) & 0x7fff) && ((a | b) & 0x8000);
 }
@@ -257,8 +257,8 @@ u32 pavo_peek_qpn(const u8 *bth);
  */
 unsigned int pavo_build(u8 *hdr, const struct pavo_pkt *pkt);
 
-/** pavo_gso_allowed - true if messages with @opcode may have many packets. */
-bool pavo_gso_allowed(u8 opcode);
+/** pavo_gso_is_allowed - true if messages with @opcode may have many packets. */
+bool pavo_gso_is_allowed(u8 opcode);
 
 /**
  * pavo_gso_segment_head - write the headers of one packet of a super-packet.
@@ -305,11 +305,11 @@ void pavo_gso_skip(struct pavo_pkt *gso, u32 unit, u32 n);
 /** pavo_gso_may_grow - true if another packet may be appended. */
 bool pavo_gso_may_grow(const struct pavo_pkt *gso);
 
-/** Most bytes that pavo_icrc_head() writes: 8 + IPv6 40 + UDP 8 + BTH 12. */
+/** Most bytes that pavo_icrc_build_head() writes: 8 + IPv6 40 + UDP 8 + BTH 12. */
 #define PAVO_ICRC_HEAD_MAX 68
 
-/** pavo_mtu_bytes - return the bytes of an IB MTU code 1..5 (256..4096); 0: invalid. */
-static inline unsigned int pavo_mtu_bytes(int code)
+/** pavo_mtu_to_bytes - return the bytes of an IB MTU code 1..5 (256..4096); 0: invalid. */
+static inline unsigned int pavo_mtu_to_bytes(int code)
 {
 	return code >= 1 && code <= 5 ? 128u << code : 0;
 }
@@ -321,8 +321,8 @@ static inline unsigned int pavo_mtu_bytes(int code)
  */
 u64 pavo_rnr_ns(u8 code);
 
-/** pavo_timeout_ns - return 4.096 us * 2^code in ns, code 1..31 (IBA 9.9.2.1); 0 for 0. */
-static inline u64 pavo_timeout_ns(u8 code)
+/** pavo_timeout_to_ns - return 4.096 us * 2^code in ns, code 1..31 (IBA 9.9.2.1); 0 for 0. */
+static inline u64 pavo_timeout_to_ns(u8 code)
 {
 	return code ? 4096ull << (code & 31) : 0;
 }

@@ -147,9 +147,9 @@ void pavo_budget_used_up(enum pavo_loop loop, u32 packets, u32 bytes)
 {
 }
 
-bool pavo_budget_in_tick(enum pavo_loop loop, u32 most)
+int pavo_budget_check_tick(enum pavo_loop loop, u32 most)
 {
-	return true;
+	return 0;
 }
 
 bool pavo_visits_over;
@@ -371,7 +371,8 @@ static int send_segment(const struct pavo_stats *stats,
 			const struct sk_buff *super, const struct pavo_pkt *pkt,
 			unsigned int unit, u32 i)
 {
-	const unsigned int from = pavo_op_info(pkt->opcode)->hdr_len + i * unit;
+	const unsigned int from =
+		pavo_opcode_get_info(pkt->opcode)->hdr_len + i * unit;
 	const bool last = i + 1 == pkt->npkts;
 	const unsigned int len = last ? super->len - from : unit;
 	u8 hdr[PAVO_MAX_HDR_LEN];

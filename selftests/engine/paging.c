@@ -28,8 +28,8 @@ struct paging {
 
 static LIST_HEAD(regions);
 
-bool pavo_odp_present(const struct pavo_region *region, u64 va, u64 len,
-		      bool write)
+bool pavo_odp_is_present(const struct pavo_region *region, u64 va, u64 len,
+			 bool write)
 {
 	u64 at = va - region->iova + region->offset;
 	unsigned long i;
@@ -40,7 +40,7 @@ bool pavo_odp_present(const struct pavo_region *region, u64 va, u64 len,
 	return true;
 }
 
-struct page *pavo_odp_page(const struct pavo_odp *odp, unsigned long index)
+struct page *pavo_odp_find_page(const struct pavo_odp *odp, unsigned long index)
 {
 	ENGINE_MUST(index < odp->count && odp->there[index]);
 	return virt_to_page(odp->start + index * PAGE_SIZE);

@@ -46,7 +46,7 @@ Corpus packets()
 
 	for (int opcode = 0; opcode < 256; opcode++) {
 		const struct pavo_op_info *info =
-			pavo_op_info(static_cast<uint8_t>(opcode));
+			pavo_opcode_get_info(static_cast<uint8_t>(opcode));
 
 		if (!info)
 			continue;
@@ -149,7 +149,7 @@ Corpus pvos()
 	Corpus corpus;
 
 	for (uint8_t shift : {0, 1, 2}) {
-		const uint64_t pvo = pavo_pvo(0x155, table, 0);
+		const uint64_t pvo = pavo_pvo_make(0x155, table, 0);
 		Bytes input;
 
 		append(input, pvo + 5);
@@ -160,7 +160,7 @@ Corpus pvos()
 		append(input, shift);
 		append(input, pages);
 		for (uint64_t page = 0; page < pages; page++)
-			append(input, pavo_tce(pvo, page << 24));
+			append(input, pavo_tce_make(pvo, page << 24));
 		corpus["shift-" + std::to_string(shift)] = input;
 	}
 	return corpus;

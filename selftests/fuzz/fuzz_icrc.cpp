@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * fuzz_icrc.cpp - pavo_icrc_head() on any headers: it copies what is
+ * fuzz_icrc.cpp - pavo_icrc_build_head() on any headers: it copies what is
  * invariant, puts ones where it is not, and writes nothing else.
  *
  * Input: a byte for the IP version, then IP, UDP and BTH headers.
@@ -42,8 +42,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	std::unique_ptr<uint8_t[]> out(new uint8_t[len]);
 
 	CHECK(len <= PAVO_ICRC_HEAD_MAX);
-	CHECK(pavo_icrc_head(out.get(), ip.get(), ipv6, udp.get(), bth.get()) ==
-	      len);
+	CHECK(pavo_icrc_build_head(out.get(), ip.get(), ipv6, udp.get(),
+				   bth.get()) == len);
 
 	const uint8_t *pos = out.get();
 

@@ -48,7 +48,7 @@ void check_accepted(const pavo_pkt &pkt, const uint8_t *bytes, size_t avail,
 	uint8_t expected[PAVO_MAX_HDR_LEN];
 	uint8_t built[PAVO_MAX_HDR_LEN];
 
-	CHECK(info && info == pavo_op_info(bytes[0]));
+	CHECK(info && info == pavo_opcode_get_info(bytes[0]));
 	CHECK(pkt.opcode == bytes[0]);
 	CHECK(info->hdr_len <= avail);
 	CHECK(pkt.pad <= 3);
@@ -83,11 +83,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		CHECK(bytes[1] & 0x0f);
 		break;
 	case PAVO_PARSE_OPCODE:
-		CHECK(!pavo_op_info(bytes[0]));
+		CHECK(!pavo_opcode_get_info(bytes[0]));
 		break;
 	case PAVO_PARSE_SURPLUS:
-		CHECK(!(pavo_op_info(bytes[0])->flags & PAVO_OPF_PAYLOAD));
-		CHECK(len > pavo_op_info(bytes[0])->hdr_len + 4u);
+		CHECK(!(pavo_opcode_get_info(bytes[0])->flags &
+			PAVO_OPF_PAYLOAD));
+		CHECK(len > pavo_opcode_get_info(bytes[0])->hdr_len + 4u);
 		break;
 	case PAVO_PARSE_SHORT:
 		break;

@@ -47,8 +47,8 @@ private:
 /* The place of one byte, as everything that was granted must have it. */
 void check_place(const pavo_tce_table *tables, uint32_t job, uint64_t pvo)
 {
-	const pavo_tce_table &table = tables[pavo_pvo_table(pvo)];
-	uint64_t index = pavo_pvo_offset(pvo) >> table.shift;
+	const pavo_tce_table &table = tables[pavo_pvo_get_table(pvo)];
+	uint64_t index = pavo_pvo_get_offset(pvo) >> table.shift;
 	pavo_pvo_place place;
 
 	CHECK(pavo_pvo_translate(tables, job, pvo, &place) == PAVO_PVO_OK);
@@ -75,7 +75,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (pavo_pvo_check(tables.all(), job, pvo, length) != PAVO_PVO_OK)
 		return 0;
 	/* First and last byte, and one in every page that there can be. */
-	uint64_t page = 1ull << tables.all()[pavo_pvo_table(pvo)].shift;
+	uint64_t page = 1ull << tables.all()[pavo_pvo_get_table(pvo)].shift;
 
 	CHECK(length <= 16 * page);
 	for (uint64_t at = 0; at < length; at += page)

@@ -114,7 +114,7 @@ void check_accepted(const pavo_swqe &wqe, size_t size,
 	bool ud = limits.service == PAVO_FOR_UD;
 	bool xrc = limits.service == PAVO_FOR_XRC;
 
-	CHECK(pavo_op(wqe.op)->services & limits.service);
+	CHECK(pavo_op_find(wqe.op)->services & limits.service);
 	if (ud && wqe.op != PAVO_WQE_NOP) {
 		CHECK(may_take_loopback(wqe, size, wqe.av, sizeof(*wqe.av)));
 		check_way(*wqe.av);
@@ -122,7 +122,7 @@ void check_accepted(const pavo_swqe &wqe, size_t size,
 		CHECK(!wqe.av);
 	}
 	CHECK(wqe.srqn <= (xrc ? 0xffffffu : 0));
-	if (pavo_op(wqe.op)->length)
+	if (pavo_op_find(wqe.op)->length)
 		CHECK(wqe.length == 8);
 	check_extended(wqe, size, xrc);
 	if (wqe.op == PAVO_WQE_BIND_MW)
@@ -165,8 +165,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	bool linked = next.size <= 0xff;
 
 	CHECK(static_cast<uint32_t>(wqe->next) == (linked ? next.next : 0));
-	CHECK(pavo_db_size(wqe->next) == (linked ? next.size : 0));
-	CHECK(!pavo_db_qpn(wqe->next));
+	CHECK(pavo_db_get_size(wqe->next) == (linked ? next.size : 0));
+	CHECK(!pavo_db_get_qpn(wqe->next));
 	/* The copy is left as it was. */
 	CHECK(!std::memcmp(wqe->raw, bytes.get(), wqe_size));
 	if (!err)

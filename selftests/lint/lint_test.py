@@ -358,10 +358,32 @@ def functions_have_a_verb_and_an_object():
         for line, name in ((2, "run"), (9, "find"), (12, "lock"))], names.judge(contents)
 
 
+def an_object_alone_is_no_function():
+    """Behind pavo_ and in a predicate the object may be in front; the kernel names operations."""
+    good = ("void find_page", "bool is_up", "void pavo_find_page", "u32 pavo_page_get_offset",
+            "bool pavo_page_is_free", "void pavo_page_expired", "bool link_is_up", "int page_show")
+    bad = ("u32 flags_of", "void page_find", "u32 page_offset", "u32 pavo_page_offset", "bool in_place",
+           "void page_expired", "void link_is_up", "u32 pavo_page_next", "bool page_valid")
+    contents = {"a.c": "".join(f"static {head}(void)\n{{\n}}\n" for head in good + bad)}
+    assert names.judge(contents) == [
+        f"kernel/a.c:{3 * line + 1}: {head.split()[1]}: a function is a verb and an object"
+        for line, head in enumerate(good + bad) if head in bad], names.judge(contents)
+
+
+def an_action_returns_an_errno():
+    """The comment above it shows that it returns a bool for success; predicates may."""
+    heads = (" true: done; false: it has ended", " true if done; false if it has ended", " true: done")
+    contents = {"a.h": "".join(f"/*\n * It is done.\n * Return:{head}.\n */\nbool {name}(void);\n"
+                               for name in ("pavo_take", "pavo_is_taken") for head in heads)}
+    assert names.judge(contents) == [
+        f"kernel/a.h:{line}: pavo_take: an action returns an errno or an enum value, not false"
+        for line in (5, 10)], names.judge(contents)
+
+
 def functions_and_files_are_unique():
     """A file may have variants of a function, and a header its stubs."""
     one = "static void run_one(void)\n{\n}\n"
-    contents = {"a/x.c": f"#ifdef X\n{one}#else\n{one}#endif\n", "a/x.h": one.replace("run", "go"),
+    contents = {"a/x.c": f"#ifdef X\n{one}#else\n{one}#endif\n", "a/x.h": one.replace("run", "walk"),
                 "b/y.c": "void go_all(void)\n{\n}\n"}
     assert names.judge(contents) == []
     contents["b/x.c"] = one
@@ -631,7 +653,8 @@ TESTS = [tests.give(Tree, test) for test in (
     tests_that_are_not_there_are_found)] + [
     sentences_without_an_actor_are_found, sentences_have_their_reach, words_of_the_field_are_wanted,
     plain_words_are_no_names, words_of_others_stay,
-    functions_have_a_verb_and_an_object, functions_and_files_are_unique,
+    functions_have_a_verb_and_an_object, an_object_alone_is_no_function,
+    an_action_returns_an_errno, functions_and_files_are_unique,
     messages_have_their_prefix_once,
     an_interrupted_build_is_begun_again, lines_of_make_by_step, hashes_are_bounded,
     layers_include_what_is_below, private_headers_stay_in_their_folder,

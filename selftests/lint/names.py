@@ -11,8 +11,44 @@ PARENTHESES = r"\((?:[^(){};]|\([^(){};]*\))*\)"
 # puts "static" into the first column. A name that a macro makes (UVERBS_HANDLER) is not looked at.
 STATIC = re.compile(rf"^static\s[\w*\s]*?(\w+){PARENTHESES}(?:\s*__\w+{PARENTHESES})*\s*\{{",
                     re.MULTILINE)
+BOOL = re.compile(r"\bbool\s+$")
+# A comment, and the function below it that returns a bool.
+RETURNS = re.compile(r"/\*(?P<comment>(?:[^*]|\*(?!/))*)\*/\n(?:(?:static|__always_inline|inline)\s+)*"
+                     r"bool\s+(?P<name>\w+)\(")
+FALSE = re.compile(r"\bReturn:.*\bfalse(?: if\b|:)", re.DOTALL)
 PREFIXED = re.compile(r'"(?:\\.|[^"\\\n])*?\bpavo: (?:\\.|[^"\\\n])*"')
 PR_FMT = re.compile(r"^#\s*define\s+pr_fmt\b", re.MULTILINE)
+
+# Verbs of the module: its functions do these. A new verb is added here; a noun that is a verb as well (state,
+# page, number) only if it says what its function does.
+VERBS = frozenset("""
+    accept ack acknowledge act add admit advance alloc answer append apply arm assign attach
+    begin bind bring build cache carry change charge check choose claim clamp cleanup clear
+    close complete compute continue copy count create dealloc decide defer del deliver dequeue
+    destroy detach diff disassociate disown dispatch do drain draw drop end enqueue enter
+    exchange execute exit expect extend fail fill find finish flush follow forget free gather
+    get give handle has hash hide hold init insert install invalidate join keep kill leave
+    lengthen limit list load lock lookup lose make map mark mask merge modify move nak note
+    notify number open parse pass pause pin place poll pop post prefetch prepare print produce
+    publish push put query queue raise read reap receive reclaim record refuse reg register
+    release remove rename renew renotify replace report request resched reserve reset rest
+    restart resume retire retry revoke rewind rotate run scatter schedule segment send serve set
+    settle setup share show shut skip sleep spend split start stop store sum swap switch take
+    tear test tick to transmit trim try unbind uncharge uninit unlock unmap unpin unqueue update
+    visit wait wake walk write xmit yield
+""".split())
+# A predicate says one of these of its subject.
+PREDICATES = frozenset("""
+    accepts admits are attaches brings comes completes concerns defers does ends fit fits
+    follows has have is leads matches may must needs puts remains repeats rests resumes slows
+    takes waits wants would
+""".split())
+# A pure machine's function for an event has the event's name: pavo_recovery_expired().
+EVENTS = frozenset("""
+    acked answered arrived expired held lost released repeated seen sent visited
+""".split())
+# Functions in tables of the kernel have its names: quantum_show(), blocks_next(), direct_mmap().
+OPERATIONS = frozenset("show store start next stop llseek poll fault mmap".split())
 
 
 def blank_comments(text):
@@ -21,23 +57,45 @@ def blank_comments(text):
 
 
 def list_static(contents):
-    """(name, file, line) of each static function that is defined."""
-    return [(found.group(1), path, text.count("\n", 0, found.start(1)) + 1)
+    """(name, file, line, returns a bool) of each static function that is defined."""
+    return [(found.group(1), path, text.count("\n", 0, found.start(1)) + 1,
+             bool(BOOL.search(text[found.start():found.start(1)])))
             for path, whole in sorted(contents.items()) for text in [blank_comments(whole)]
             for found in STATIC.finditer(text)]
 
 
+def says_action(name, is_bool):
+    """Does the name of a function say what it does, or of a predicate what is true? The first word
+    does. Behind pavo_ or in a predicate (link_is_up) the object may be in front of it."""
+    words = name.strip("_").split("_")
+    if len(words) < 2:
+        return False
+    if words[0] == "pavo":
+        return not (VERBS | PREDICATES | EVENTS).isdisjoint(words[1:])
+    return words[0] in VERBS | PREDICATES or words[-1] in OPERATIONS or \
+        is_bool and not PREDICATES.isdisjoint(words[1:])
+
+
 def judge_functions(contents):
-    """Static functions of one word, and names that two files have. One file may have a name
-    twice: variants under #if, and stubs of a header."""
+    """Static functions without a verb or an object, and names that two files have. One file may
+    have a name twice: variants under #if, and stubs of a header."""
     bad, files = [], {}
-    for name, path, line in list_static(contents):
-        if "_" not in name.strip("_"):
+    for name, path, line, is_bool in list_static(contents):
+        if not says_action(name, is_bool):
             bad.append(f"kernel/{path}:{line}: {name}: a function is a verb and an object")
         first = files.setdefault(name, path)
         if first != path:
             bad.append(f"kernel/{path}:{line}: {name}: {first} has a function of this name, too")
     return bad
+
+
+def judge_results(contents):
+    """Actions that return a bool of which their comment has to say what false is."""
+    return [f"kernel/{path}:{text.count(chr(10), 0, found.start('name')) + 1}: "
+            f"{found['name']}: an action returns an errno or an enum value, not false"
+            for path, text in sorted(contents.items()) for found in RETURNS.finditer(text)
+            if FALSE.search(found["comment"])
+            and PREDICATES.isdisjoint(found["name"].strip("_").split("_"))]
 
 
 def judge_files(contents):
@@ -65,4 +123,4 @@ def judge_messages(contents):
 
 def judge(contents):
     """All findings."""
-    return judge_functions(contents) + judge_files(contents) + judge_messages(contents)
+    return judge_functions(contents) + judge_results(contents) + judge_files(contents) + judge_messages(contents)

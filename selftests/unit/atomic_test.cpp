@@ -99,7 +99,7 @@ uint64_t fetch_add(uint64_t old, uint64_t add, uint64_t mask)
 				.compare = 0,
 				.compare_mask = ones};
 
-	return pavo_atomic_result(&op, old);
+	return pavo_atomic_compute(&op, old);
 }
 
 TEST(FetchAdd, IsThePseudoCodeForFieldsOfEveryWidth)
@@ -174,7 +174,7 @@ TEST(CmpSwap, IsThePseudoCode)
 		if (random.below(4) == 0)
 			op.compare ^= 1ull << random.below(64);
 		matched += !((op.compare ^ old) & op.compare_mask);
-		ASSERT_EQ(pavo_atomic_result(&op, old),
+		ASSERT_EQ(pavo_atomic_compute(&op, old),
 			  swapped(old, op.compare, op.compare_mask, op.swap_add,
 				  op.swap_add_mask))
 			<< std::hex << old << ": compare " << op.compare
@@ -196,7 +196,7 @@ TEST(Swap, IgnoresTheOtherFields)
 					.compare = random.bits(),
 					.compare_mask = random.bits()};
 
-		EXPECT_EQ(pavo_atomic_result(&op, random.bits()), op.swap_add);
+		EXPECT_EQ(pavo_atomic_compute(&op, random.bits()), op.swap_add);
 	}
 }
 
@@ -212,7 +212,7 @@ TEST(FetchAdd, IgnoresTheComparison)
 					.compare = random.bits(),
 					.compare_mask = random.bits()};
 
-		EXPECT_EQ(pavo_atomic_result(&op, old),
+		EXPECT_EQ(pavo_atomic_compute(&op, old),
 			  added(old, op.swap_add, op.swap_add_mask));
 	}
 }

@@ -113,7 +113,7 @@ TEST(GroupPackets, OfRdmaAreDataForMemory)
 		pavo_pkt pkt = Machine::packet(c.opcode, 1);
 
 		pkt.rdma.flags = c.flags;
-		EXPECT_EQ(pavo_group_refusal(&pkt), c.refused)
+		EXPECT_EQ(pavo_group_check_packet(&pkt), c.refused)
 			<< "case " << &c - cases;
 	}
 }
@@ -122,7 +122,7 @@ uint32_t refusal(const pavo_attempt &now, const pavo_pkt &pkt)
 {
 	Bound bound(now);
 
-	return pavo_binding_refusal(&bound.op, &pkt);
+	return pavo_binding_check_data(&bound.op, &pkt);
 }
 
 TEST(Binding, TakesOneWindowAtATime)
@@ -185,7 +185,7 @@ TEST(Binding, NotifiesItsProcessOnly)
 	bound.on();
 	EXPECT_EQ(bound.tr.action, PAVO_ACTION_PUT_DONE);
 	const pavo_group_done done =
-		pavo_binding_done_frame(&bound.op, &bound.tr);
+		pavo_binding_get_done_frame(&bound.op, &bound.tr);
 	EXPECT_EQ(done.group, number);
 	EXPECT_EQ(done.rcxt, own_id);
 	EXPECT_EQ(done.peer_rcxt, peer_id);
@@ -227,7 +227,7 @@ TEST(Binding, ReportsBytesBeyondIt)
 	bound.on(PAVO_PVO_RANGE);
 	EXPECT_EQ(counted(bound.tr), counts(PAVO_CNT_rx_drop_rdma_pvo));
 	EXPECT_EQ(bound.tr.action, PAVO_ACTION_PUT_DONE);
-	EXPECT_EQ(pavo_binding_done_frame(&bound.op, &bound.tr).status,
+	EXPECT_EQ(pavo_binding_get_done_frame(&bound.op, &bound.tr).status,
 		  PAVO_PVO_RANGE);
 	bound.on();
 	EXPECT_FALSE(bound.op.now.placing);

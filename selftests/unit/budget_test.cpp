@@ -11,10 +11,10 @@ namespace {
 /* Iterations of a loop that checks the budget before each of them. */
 unsigned steps(u32 packets, u32 bytes)
 {
-	pavo_budget budget = pavo_budget_slice();
+	pavo_budget budget = pavo_budget_begin_slice();
 	unsigned n = 0;
 
-	while (pavo_budget_left(&budget)) {
+	while (pavo_budget_remains(&budget)) {
 		pavo_budget_spend(&budget, packets, bytes);
 		n++;
 	}
@@ -45,10 +45,10 @@ TEST(Budget, OneStepMayExceedIt)
 /* The work of nested visits is taken off, too, however much it is. */
 TEST(Budget, NothingMakesALotOfNothing)
 {
-	pavo_budget budget = pavo_budget_slice();
+	pavo_budget budget = pavo_budget_begin_slice();
 
 	for (int i = 0; i < 10000; i++) {
 		pavo_budget_spend(&budget, 1u << 20, 1u << 30);
-		ASSERT_FALSE(pavo_budget_left(&budget));
+		ASSERT_FALSE(pavo_budget_remains(&budget));
 	}
 }

@@ -52,7 +52,7 @@ TEST_P(EveryOpcode, IsParsedAsWritten)
 	Parsed parsed = parse(udp);
 
 	ASSERT_EQ(parsed.status, PAVO_PARSE_OK);
-	EXPECT_EQ(parsed.pkt.info, pavo_op_info(sample.pkt.opcode));
+	EXPECT_EQ(parsed.pkt.info, pavo_opcode_get_info(sample.pkt.opcode));
 	EXPECT_EQ(parsed.pkt.payload, sample.payload);
 	expect_same_fields(parsed.pkt, sample.pkt);
 }

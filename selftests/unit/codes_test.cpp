@@ -45,25 +45,26 @@ TEST(RnrDelay, ClassBitsOfTheSyndromeDoNotMatter)
 
 TEST(Timeout, IsAPowerOfTwoTimes4096ns)
 {
-	EXPECT_EQ(pavo_timeout_ns(0), 0u); /* no timeout */
-	EXPECT_EQ(pavo_timeout_ns(1), 8192u);
-	EXPECT_EQ(pavo_timeout_ns(14), 67108864u);
-	EXPECT_EQ(pavo_timeout_ns(20), 4294967296u);
-	EXPECT_EQ(pavo_timeout_ns(31), 8796093022208u);
+	EXPECT_EQ(pavo_timeout_to_ns(0), 0u); /* no timeout */
+	EXPECT_EQ(pavo_timeout_to_ns(1), 8192u);
+	EXPECT_EQ(pavo_timeout_to_ns(14), 67108864u);
+	EXPECT_EQ(pavo_timeout_to_ns(20), 4294967296u);
+	EXPECT_EQ(pavo_timeout_to_ns(31), 8796093022208u);
 	for (uint8_t code = 2; code < 32; code++)
-		EXPECT_EQ(pavo_timeout_ns(code),
-			  2 * pavo_timeout_ns(static_cast<uint8_t>(code - 1)));
+		EXPECT_EQ(
+			pavo_timeout_to_ns(code),
+			2 * pavo_timeout_to_ns(static_cast<uint8_t>(code - 1)));
 }
 
 TEST(Mtu, CodesOneToFive)
 {
-	EXPECT_EQ(pavo_mtu_bytes(1), 256u);
-	EXPECT_EQ(pavo_mtu_bytes(2), 512u);
-	EXPECT_EQ(pavo_mtu_bytes(3), 1024u);
-	EXPECT_EQ(pavo_mtu_bytes(4), 2048u);
-	EXPECT_EQ(pavo_mtu_bytes(5), 4096u);
+	EXPECT_EQ(pavo_mtu_to_bytes(1), 256u);
+	EXPECT_EQ(pavo_mtu_to_bytes(2), 512u);
+	EXPECT_EQ(pavo_mtu_to_bytes(3), 1024u);
+	EXPECT_EQ(pavo_mtu_to_bytes(4), 2048u);
+	EXPECT_EQ(pavo_mtu_to_bytes(5), 4096u);
 	for (int code : {-2147483647 - 1, -1, 0, 6, 7, 32, 2147483647})
-		EXPECT_EQ(pavo_mtu_bytes(code), 0u) << "code " << code;
+		EXPECT_EQ(pavo_mtu_to_bytes(code), 0u) << "code " << code;
 }
 
 } // namespace

@@ -114,7 +114,7 @@ struct Conditions {
 		pavo_held held;
 		uint32_t mark;
 
-		while (pavo_conditions_next(c, &held, &mark))
+		while (!pavo_conditions_next(c, &held, &mark))
 			all.push_back({held.number, mark});
 		return all;
 	}
@@ -186,16 +186,16 @@ TEST(Condition, AFailureCancelsWhatIsHeldAndWhatComesAfter)
 	w.hold(5, 1);
 	pavo_conditions_fail(w.c, 4);
 	EXPECT_EQ(w.ready(), (All{{1, PAVO_FRAME_CANCELLED}}));
-	ASSERT_TRUE(pavo_conditions_unreported(w.c, &told));
+	ASSERT_EQ(pavo_conditions_unreported(w.c, &told), 0);
 	EXPECT_EQ(told.counter, 4u);
 	EXPECT_TRUE(told.cancelled && told.failed);
 	pavo_conditions_reported(w.c, 4);
-	EXPECT_FALSE(pavo_conditions_unreported(w.c, &told));
+	EXPECT_EQ(pavo_conditions_unreported(w.c, &told), -ENOENT);
 	/* Also when the counter is at the target. */
 	pavo_conditions_count(w.c, 4);
 	w.hold(4, 1);
 	EXPECT_EQ(w.ready(), (All{{5, PAVO_FRAME_CANCELLED}}));
-	EXPECT_TRUE(pavo_conditions_unreported(w.c, &told));
+	EXPECT_EQ(pavo_conditions_unreported(w.c, &told), 0);
 	pavo_conditions_set(w.c, 4, 1);
 	w.hold(4, 1);
 	EXPECT_EQ(w.ready(), (All{{7, 0}}));
@@ -212,19 +212,19 @@ TEST(Condition, ANewsThatCouldNotBeToldIsToldLater)
 		w.hold(n, 1);
 		pavo_conditions_cancel(w.c, n);
 	}
-	ASSERT_TRUE(pavo_conditions_unreported(w.c, &told));
+	ASSERT_EQ(pavo_conditions_unreported(w.c, &told), 0);
 	EXPECT_EQ(told.counter, 4u);
 	pavo_conditions_reported(w.c, 4);
 	pavo_conditions_unreport(w.c, 4);
 	/* Cancelled again meanwhile: told once. */
 	pavo_conditions_unreport(w.c, 4);
 	for (uint32_t n : {4, 6}) {
-		ASSERT_TRUE(pavo_conditions_unreported(w.c, &told));
+		ASSERT_EQ(pavo_conditions_unreported(w.c, &told), 0);
 		EXPECT_EQ(told.counter, n);
 		EXPECT_TRUE(told.cancelled);
 		pavo_conditions_reported(w.c, n);
 	}
-	EXPECT_FALSE(pavo_conditions_unreported(w.c, &told));
+	EXPECT_EQ(pavo_conditions_unreported(w.c, &told), -ENOENT);
 	EXPECT_EQ(w.c->unreported, 0u);
 }
 

@@ -87,8 +87,8 @@ TEST(Window, StaysBetweenItsBoundsAndIsWideAgainInTheEnd)
 			pavo_cwnd_acked(&w, 1 + random.below(w.size));
 		ASSERT_GE(w.size, PAVO_CWND_LEAST + 0u);
 		ASSERT_LE(w.size, PAVO_CWND + 0u);
-		ASSERT_GE(pavo_cwnd_ack_req(&w), 1u);
-		ASSERT_LT(pavo_cwnd_ack_req(&w), w.size);
+		ASSERT_GE(pavo_cwnd_get_ack_req(&w), 1u);
+		ASSERT_LT(pavo_cwnd_get_ack_req(&w), w.size);
 	}
 	for (int i = 0; i < PAVO_CWND / PAVO_CWND_STEP; i++)
 		pavo_cwnd_acked(&w, PAVO_CWND);

@@ -64,11 +64,11 @@ TEST(Ether, AddressesNameNodeAndWindow)
 
 		pavo_ether_name(address, in_node, in_window);
 		EXPECT_EQ(address[0], 2);
-		EXPECT_TRUE(pavo_ether_parse(address, &node, &window));
+		EXPECT_EQ(pavo_ether_parse(address, &node, &window), 0);
 		EXPECT_EQ(node, in_node);
 		EXPECT_EQ(window, in_window);
 		address[0] = uint8_t(random.bits()) & ~2u;
-		EXPECT_FALSE(pavo_ether_parse(address, &node, &window));
+		EXPECT_EQ(pavo_ether_parse(address, &node, &window), -EINVAL);
 	}
 }
 

@@ -59,9 +59,9 @@ public:
 			pavo_expected_ack_all(&e);
 			return 'd';
 		case PAVO_PSN_EARLY:
-			return pavo_expected_early(&e, &pavo_drop_early,
-						   psn(at),
-						   npkts) == PAVO_EARLY_REPORT ?
+			return pavo_expected_handle_early(&e, &pavo_drop_early,
+							  psn(at), npkts) ==
+					       PAVO_EARLY_REPORT ?
 				       'g' :
 				       'l';
 		default:
@@ -69,7 +69,7 @@ public:
 		}
 		pavo_expected_begin(&e);
 		if (!ready) {
-			pavo_expected_not_ready(&e, rnr);
+			pavo_expected_handle_rnr(&e, rnr);
 			return 'x';
 		}
 		pavo_expected_advance(&e, npkts);

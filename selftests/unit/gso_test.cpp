@@ -71,7 +71,7 @@ TEST(Gso, OpcodesAreThoseOfTheMessageInPackets)
 	};
 
 	for (const auto &c : cases) {
-		EXPECT_TRUE(pavo_gso_allowed(c.gso));
+		EXPECT_TRUE(pavo_gso_is_allowed(c.gso));
 		EXPECT_EQ(opcodes_of(c.gso, 3), c.three) << int(c.gso);
 		EXPECT_EQ(opcodes_of(c.gso, 2), c.two) << int(c.gso);
 	}
@@ -79,10 +79,11 @@ TEST(Gso, OpcodesAreThoseOfTheMessageInPackets)
 
 TEST(Gso, KeepsItsService)
 {
-	EXPECT_EQ(opcodes_of(pavo_opcode_of(PAVO_SVC_XRC, PAVO_OP_WRITE_ONLY),
+	EXPECT_EQ(opcodes_of(pavo_opcode_make(PAVO_SVC_XRC, PAVO_OP_WRITE_ONLY),
 			     3),
 		  (Opcodes{0xa6, 0xa7, 0xa8}));
-	EXPECT_EQ(opcodes_of(pavo_opcode_of(PAVO_SVC_UC, PAVO_OP_SEND_ONLY), 3),
+	EXPECT_EQ(opcodes_of(pavo_opcode_make(PAVO_SVC_UC, PAVO_OP_SEND_ONLY),
+			     3),
 		  (Opcodes{0x20, 0x21, 0x22}));
 }
 
@@ -107,9 +108,9 @@ TEST(Gso, OnlyMessagesOfManyPacketsCanBeOne)
 	for (uint8_t opcode :
 	     {PAVO_OP_READ_REQ, PAVO_OP_ACK, PAVO_OP_ATOMIC_ACK,
 	      PAVO_OP_CMP_SWAP, PAVO_OP_FETCH_ADD, PAVO_OP_ATOMIC_WRITE})
-		EXPECT_FALSE(pavo_gso_allowed(opcode)) << int(opcode);
+		EXPECT_FALSE(pavo_gso_is_allowed(opcode)) << int(opcode);
 	for (int opcode = 0xc0; opcode < 0x100; opcode++)
-		EXPECT_FALSE(pavo_gso_allowed(uint8_t(opcode))) << opcode;
+		EXPECT_FALSE(pavo_gso_is_allowed(uint8_t(opcode))) << opcode;
 }
 
 /* PSNs are consecutive, also where they wrap; AckReq is in the last packet only. */
@@ -161,7 +162,7 @@ TEST(Gso, CountsTheBytesOfItsPackets)
 
 	for (uint8_t opcode : known_opcodes())
 		for (uint32_t npkts : {1u, 2u, 3u, 30u}) {
-			if (npkts > 1 && !pavo_gso_allowed(opcode))
+			if (npkts > 1 && !pavo_gso_is_allowed(opcode))
 				continue;
 			pavo_pkt gso = random_packet(random, opcode);
 			uint32_t bytes = 0;
@@ -217,9 +218,9 @@ TEST(GsoAppend, PacketsOfAMessageBecomeItsSuperPacket)
 		for (uint8_t op :
 		     {PAVO_OP_SEND_ONLY, PAVO_OP_WRITE_ONLY, PAVO_OP_SEND_LAST,
 		      PAVO_OP_WRITE_LAST, PAVO_OP_READ_RESP_ONLY}) {
-			const uint8_t opcode = pavo_opcode_of(service, op);
+			const uint8_t opcode = pavo_opcode_make(service, op);
 
-			if (!pavo_op_info(opcode))
+			if (!pavo_opcode_get_info(opcode))
 				continue;
 			const auto packets = arrived(opcode, 5);
 			const Joined all = joined(packets);
@@ -250,11 +251,11 @@ TEST(GsoAppend, ALongerHeaderStaysAlone)
 
 TEST(GsoAppend, OnlyPacketsOfTheReliableServicesAreMerged)
 {
-	EXPECT_EQ(
-		joined(arrived(pavo_opcode_of(PAVO_SVC_UC, PAVO_OP_WRITE_ONLY),
-			       5))
-			.count,
-		0u);
+	EXPECT_EQ(joined(arrived(pavo_opcode_make(PAVO_SVC_UC,
+						  PAVO_OP_WRITE_ONLY),
+				 5))
+			  .count,
+		  0u);
 }
 
 /* Each of these fields alone keeps two packets apart. */
@@ -274,7 +275,8 @@ TEST(GsoAppend, WhatDoesNotFollowStaysAlone)
 		[](pavo_pkt &p) { p.opcode = PAVO_OP_WRITE_FIRST; },
 		[](pavo_pkt &p) { p.srqn ^= 1; },
 	};
-	const uint8_t opcode = pavo_opcode_of(PAVO_SVC_XRC, PAVO_OP_WRITE_ONLY);
+	const uint8_t opcode =
+		pavo_opcode_make(PAVO_SVC_XRC, PAVO_OP_WRITE_ONLY);
 
 	for (size_t i = 0; i < std::size(changes); i++) {
 		const auto packets = arrived(opcode, 3);
@@ -283,7 +285,7 @@ TEST(GsoAppend, WhatDoesNotFollowStaysAlone)
 		EXPECT_EQ(pavo_gso_append(&gso, 4, &next), 0);
 		gso = packets[0];
 		changes[i](next);
-		next.info = pavo_op_info(next.opcode);
+		next.info = pavo_opcode_get_info(next.opcode);
 		EXPECT_EQ(pavo_gso_append(&gso, 4, &next), -EINVAL) << i;
 		EXPECT_EQ(gso.npkts, 1u);
 	}
@@ -310,7 +312,7 @@ TEST(GsoSkip, TheRestIsASuperPacketOfTheOtherPackets)
 			Random random;
 			pavo_pkt gso = random_packet(random, opcode);
 
-			gso.info = pavo_op_info(opcode);
+			gso.info = pavo_opcode_get_info(opcode);
 			gso.npkts = 5;
 			gso.payload = 17;
 			const auto packets = segments_of(gso);
@@ -332,8 +334,8 @@ TEST(GsoBackoff, AllPacketsToASameHostPeerMayHaveADeferredIcrc)
 {
 	const pavo_gso_backoff backoff = {};
 
-	EXPECT_TRUE(pavo_gso_backoff_over(&backoff, true));
-	EXPECT_FALSE(pavo_gso_backoff_over(&backoff, false));
+	EXPECT_TRUE(pavo_gso_backoff_is_over(&backoff, true));
+	EXPECT_FALSE(pavo_gso_backoff_is_over(&backoff, false));
 }
 
 /* Number of packets of the peer until all packets to it may have a deferred ICRC. */
@@ -341,7 +343,7 @@ uint32_t packets_until_all(pavo_gso_backoff &backoff)
 {
 	uint32_t packets = 0;
 
-	while (!pavo_gso_backoff_over(&backoff, true)) {
+	while (!pavo_gso_backoff_is_over(&backoff, true)) {
 		pavo_gso_backoff_seen(&backoff);
 		packets++;
 	}
@@ -355,7 +357,7 @@ TEST(GsoBackoff, TakesLongerAfterEachLossUpToABound)
 
 	for (uint32_t i = 0; i < PAVO_GSO_BACKOFF_LOSSES + 4; i++) {
 		pavo_gso_backoff_lost(&backoff, true);
-		EXPECT_FALSE(pavo_gso_backoff_over(&backoff, true));
+		EXPECT_FALSE(pavo_gso_backoff_is_over(&backoff, true));
 		const uint32_t packets = packets_until_all(backoff);
 
 		if (i <= PAVO_GSO_BACKOFF_LOSSES)
@@ -374,7 +376,7 @@ TEST(GsoBackoff, ALossToARemotePeerDoesNotDelayASameHostPeer)
 
 	for (int i = 0; i < 100; i++)
 		pavo_gso_backoff_lost(&backoff, false);
-	EXPECT_TRUE(pavo_gso_backoff_over(&backoff, true));
+	EXPECT_TRUE(pavo_gso_backoff_is_over(&backoff, true));
 }
 
 TEST(GsoBackoff, ADeviceSegmentsPacketsUntilOneIsLost)

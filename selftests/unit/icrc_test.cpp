@@ -27,7 +27,7 @@ uint32_t crc32(std::span<const uint8_t> bytes, uint32_t crc = 0)
 	return ~crc;
 }
 
-/* An IP packet, split into the bytes of pavo_icrc_head() and the rest. */
+/* An IP packet, split into the bytes of pavo_icrc_build_head() and the rest. */
 struct Frame {
 	bool ipv6;
 	Bytes ip;
@@ -60,9 +60,9 @@ Frame cut(bool ipv6, const char *hex, size_t udp_len = 8)
 Bytes head(const Frame &frame)
 {
 	Bytes out(8 + frame.ip.size() + frame.udp.size() + frame.bth.size());
-	unsigned int len = pavo_icrc_head(out.data(), frame.ip.data(),
-					  frame.ipv6, frame.udp.data(),
-					  frame.bth.data());
+	unsigned int len = pavo_icrc_build_head(out.data(), frame.ip.data(),
+						frame.ipv6, frame.udp.data(),
+						frame.bth.data());
 
 	EXPECT_EQ(len, out.size());
 	EXPECT_LE(len, static_cast<unsigned int>(PAVO_ICRC_HEAD_MAX));

@@ -131,7 +131,7 @@ std::vector<Bytes> fragments_of(const Bytes &packet, uint32_t room,
 
 	if (begin(split, packet, room, id))
 		return all;
-	while (pavo_ipfrag_next(&split, &piece)) {
+	while (!pavo_ipfrag_next(&split, &piece)) {
 		Bytes one(piece.head, piece.head + piece.head_len);
 
 		EXPECT_LE(piece.from + piece.len, packet.size());

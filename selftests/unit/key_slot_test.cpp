@@ -47,10 +47,11 @@ struct Memory {
 
 		for (Vi &v : vi)
 			for (atomic64_t &slot : v) {
-				if (!pavo_key_slot_revoke(&slot, key, &left))
+				if (pavo_key_slot_revoke(&slot, key, &left))
 					continue;
 				matches++;
-				EXPECT_TRUE(pavo_key_slot_quiet(&slot, left));
+				EXPECT_TRUE(
+					pavo_key_slot_is_quiet(&slot, left));
 			}
 		return matches;
 	}
@@ -79,15 +80,16 @@ TEST(Slot, ACopyEntersWhileTheKeyIsValid)
 	pavo_key_slot_begin(&slot, 1, 7);
 	pavo_key_slot_leave(&slot);
 	EXPECT_EQ(pavo_key_slot_enter(&slot), 0);
-	EXPECT_FALSE(pavo_key_slot_revoke(&slot, 8, &left));
-	EXPECT_TRUE(pavo_key_slot_revoke(&slot, 7, &left));
-	EXPECT_FALSE(pavo_key_slot_quiet(&slot, left)) << "it is in";
-	EXPECT_FALSE(pavo_key_slot_revoke(&slot, 7, &again)) << "only once";
+	EXPECT_EQ(pavo_key_slot_revoke(&slot, 8, &left), -EALREADY);
+	EXPECT_EQ(pavo_key_slot_revoke(&slot, 7, &left), 0);
+	EXPECT_FALSE(pavo_key_slot_is_quiet(&slot, left)) << "it is in";
+	EXPECT_EQ(pavo_key_slot_revoke(&slot, 7, &again), -EALREADY)
+		<< "only once";
 	EXPECT_EQ(u32(again), 7u) << "but the second caller waits, too";
-	EXPECT_FALSE(pavo_key_slot_quiet(&slot, again));
+	EXPECT_FALSE(pavo_key_slot_is_quiet(&slot, again));
 	pavo_key_slot_leave(&slot);
-	EXPECT_TRUE(pavo_key_slot_quiet(&slot, left));
-	EXPECT_TRUE(pavo_key_slot_quiet(&slot, again));
+	EXPECT_TRUE(pavo_key_slot_is_quiet(&slot, left));
+	EXPECT_TRUE(pavo_key_slot_is_quiet(&slot, again));
 	EXPECT_EQ(pavo_key_slot_enter(&slot), -EKEYREVOKED);
 }
 
@@ -97,10 +99,10 @@ TEST(Slot, TheNextOperationIsNotTheOneThatWasEnded)
 	u64 left = 0;
 
 	pavo_key_slot_begin(&slot, 1, 7);
-	EXPECT_TRUE(pavo_key_slot_revoke(&slot, 7, &left));
+	EXPECT_EQ(pavo_key_slot_revoke(&slot, 7, &left), 0);
 	pavo_key_slot_end(&slot);
 	pavo_key_slot_begin(&slot, 2, 7);
-	EXPECT_TRUE(pavo_key_slot_quiet(&slot, left)) << "that copy is over";
+	EXPECT_TRUE(pavo_key_slot_is_quiet(&slot, left)) << "that copy is over";
 	pavo_key_slot_leave(&slot);
 	EXPECT_EQ(pavo_key_slot_enter(&slot), 0);
 }
@@ -156,8 +158,8 @@ TEST(Walk, NeverClearsANewKey)
 		u64 left;
 
 		while (!stop.stop_requested())
-			if (pavo_key_slot_revoke(&slot, 1, &left))
-				while (!pavo_key_slot_quiet(&slot, left))
+			if (!pavo_key_slot_revoke(&slot, 1, &left))
+				while (!pavo_key_slot_is_quiet(&slot, left))
 					std::this_thread::yield();
 	});
 
@@ -226,8 +228,8 @@ TEST(Walk, AfterItNothingIsWrittenThroughTheKey)
 				std::this_thread::yield();
 		table.store(0, std::memory_order_release);
 		std::atomic_thread_fence(std::memory_order_seq_cst);
-		if (pavo_key_slot_revoke(&slot, key, &left))
-			while (!pavo_key_slot_quiet(&slot, left))
+		if (!pavo_key_slot_revoke(&slot, key, &left))
+			while (!pavo_key_slot_is_quiet(&slot, left))
 				std::this_thread::yield();
 		memory.store(0);
 		for (int i = 0; i < 8; i++) {

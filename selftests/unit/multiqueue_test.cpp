@@ -38,7 +38,7 @@ struct Queue {
 /* WQE number at the head; nothing if empty. */
 std::optional<uint32_t> oldest(const pavo_mq &mq)
 {
-	const pavo_mq_entry *entry = pavo_mq_oldest(&mq);
+	const pavo_mq_entry *entry = pavo_mq_find_oldest(&mq);
 
 	return entry ? std::optional(entry->wqe) : std::nullopt;
 }
@@ -59,7 +59,7 @@ TEST(Queue, KeepsWhatItIsGiven)
 	Queue queue(4);
 
 	ASSERT_EQ(pavo_mq_produce(&queue.mq, 0xfffffffe, 0xabcdef, 77), 0);
-	const pavo_mq_entry *entry = pavo_mq_oldest(&queue.mq);
+	const pavo_mq_entry *entry = pavo_mq_find_oldest(&queue.mq);
 
 	ASSERT_NE(entry, nullptr);
 	EXPECT_EQ(entry->wqe, 0xfffffffeu);

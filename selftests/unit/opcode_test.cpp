@@ -41,7 +41,8 @@ bool is_extended(uint8_t opcode)
 TEST(OpcodeTable, KnowsExactlyTheOpcodesOfItsServices)
 {
 	for (int opcode = 0; opcode < 256; opcode++)
-		EXPECT_EQ(pavo_op_info(static_cast<uint8_t>(opcode)) != nullptr,
+		EXPECT_EQ(pavo_opcode_get_info(static_cast<uint8_t>(opcode)) !=
+				  nullptr,
 			  should_be_known(opcode))
 			<< "opcode " << opcode;
 }
@@ -62,7 +63,7 @@ TEST(OpcodeTable, LengthIsThatOfTheHeadersNamed)
 	};
 
 	for (uint8_t opcode : known_opcodes()) {
-		const struct pavo_op_info *info = pavo_op_info(opcode);
+		const struct pavo_op_info *info = pavo_opcode_get_info(opcode);
 		unsigned int len = 12;
 
 		for (auto &extension : extensions)
@@ -95,7 +96,7 @@ TEST(OpcodeTable, EveryOpcodeIsOfOneKind)
 	};
 
 	for (uint8_t opcode : known_opcodes())
-		EXPECT_EQ(pavo_op_info(opcode)->kind, kind_of(opcode))
+		EXPECT_EQ(pavo_opcode_get_info(opcode)->kind, kind_of(opcode))
 			<< "opcode " << int(opcode);
 }
 
@@ -182,7 +183,8 @@ TEST(OpcodeTable, ExtendedOperationsAreWhatTheDocumentSays)
 TEST(OpcodeTable, OpcodesOfOthersAreFree)
 {
 	for (int opcode = 0xc6; opcode <= 0xdf; opcode++)
-		EXPECT_EQ(pavo_op_info(static_cast<uint8_t>(opcode)), nullptr)
+		EXPECT_EQ(pavo_opcode_get_info(static_cast<uint8_t>(opcode)),
+			  nullptr)
 			<< "opcode " << opcode;
 }
 
@@ -222,22 +224,26 @@ TEST(OpcodeTable, XrcHeaderIsInAllRequestsOfXrcAndNowhereElse)
 TEST(OpcodeService, IsThatOfTheOpcode)
 {
 	for (int opcode = 0; opcode < 0xc0; opcode++)
-		EXPECT_EQ(pavo_opcode_service(uint8_t(opcode)), opcode & 0xe0);
+		EXPECT_EQ(pavo_opcode_get_service(uint8_t(opcode)),
+			  opcode & 0xe0);
 	for (int opcode = 0xe0; opcode <= 0xe3; opcode++)
-		EXPECT_EQ(pavo_opcode_service(uint8_t(opcode)), PAVO_SVC_RC);
+		EXPECT_EQ(pavo_opcode_get_service(uint8_t(opcode)),
+			  PAVO_SVC_RC);
 	for (int opcode = 0xe4; opcode <= 0xe7; opcode++)
-		EXPECT_EQ(pavo_opcode_service(uint8_t(opcode)), PAVO_SVC_XRC);
+		EXPECT_EQ(pavo_opcode_get_service(uint8_t(opcode)),
+			  PAVO_SVC_XRC);
 }
 
 TEST(OpcodeService, MakesTheOpcodeOfAnOperation)
 {
 	for (int op = 0; op < 0x20; op++)
 		for (int service : {PAVO_SVC_RC, PAVO_SVC_UC, PAVO_SVC_XRC})
-			EXPECT_EQ(pavo_opcode_of(uint8_t(service), uint8_t(op)),
+			EXPECT_EQ(pavo_opcode_make(uint8_t(service),
+						   uint8_t(op)),
 				  service | op);
 	for (int op = 0xe0; op <= 0xe3; op++) {
-		EXPECT_EQ(pavo_opcode_of(PAVO_SVC_RC, uint8_t(op)), op);
-		EXPECT_EQ(pavo_opcode_of(PAVO_SVC_XRC, uint8_t(op)), op + 4);
+		EXPECT_EQ(pavo_opcode_make(PAVO_SVC_RC, uint8_t(op)), op);
+		EXPECT_EQ(pavo_opcode_make(PAVO_SVC_XRC, uint8_t(op)), op + 4);
 	}
 }
 

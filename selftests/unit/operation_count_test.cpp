@@ -62,7 +62,7 @@ struct Counting : Machine {
 		pavo_fragment next;
 
 		tr = {};
-		ASSERT_TRUE(pavo_operation_next(&op, 100, &next));
+		ASSERT_EQ(pavo_operation_next(&op, 100, &next), 0);
 		pavo_operation_sent(&op, &next, &tr);
 	}
 

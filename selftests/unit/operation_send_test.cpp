@@ -16,12 +16,12 @@ TEST(Operation, SendsItsDataInOrder)
 	Machine machine;
 	pavo_fragment next;
 
-	EXPECT_FALSE(pavo_operation_next(&machine.op, 60, &next));
+	EXPECT_EQ(pavo_operation_next(&machine.op, 60, &next), -ENODATA);
 	machine.write(1, source);
 	for (uint32_t n = 0; n < 2; n++) {
 		pavo_transition tr{};
 
-		ASSERT_TRUE(pavo_operation_next(&machine.op, 60, &next));
+		ASSERT_EQ(pavo_operation_next(&machine.op, 60, &next), 0);
 		EXPECT_EQ(next.length, n ? 40u : 60u);
 		EXPECT_EQ(next.from, 0x1000u + 60 * n);
 		EXPECT_EQ(next.control.wreth.pvo, 0x2000u + 60 * n);
@@ -35,7 +35,7 @@ TEST(Operation, SendsItsDataInOrder)
 			  n ? PAVO_EFFECT_UNQUEUE | PAVO_EFFECT_MARK : 0);
 		EXPECT_EQ(tr.mark, n ? PAVO_FRAME_SENT : 0);
 	}
-	EXPECT_FALSE(pavo_operation_next(&machine.op, 60, &next));
+	EXPECT_EQ(pavo_operation_next(&machine.op, 60, &next), -ENODATA);
 }
 
 TEST(Operation, SegmentsDataForAFifoAtItsMultiples)
@@ -50,7 +50,7 @@ TEST(Operation, SegmentsDataForAFifoAtItsMultiples)
 
 		machine.write(1, to_fifo);
 		machine.op.left = 100'000;
-		ASSERT_TRUE(pavo_operation_next(&machine.op, c.room, &next));
+		ASSERT_EQ(pavo_operation_next(&machine.op, c.room, &next), 0);
 		EXPECT_EQ(next.length, c.length) << c.room;
 	}
 }
@@ -63,7 +63,7 @@ TEST(Operation, AStalePacketChangesNothing)
 	pavo_transition tr{};
 
 	machine.write(1);
-	ASSERT_TRUE(pavo_operation_next(&machine.op, 60, &old));
+	ASSERT_EQ(pavo_operation_next(&machine.op, 60, &old), 0);
 	pavo_operation_end(&machine.op, PAVO_FRAME_CANCELLED, &tr);
 	EXPECT_EQ(tr.mark, PAVO_FRAME_CANCELLED);
 	/* The same window took the rCxt once more, and uses the same tid. */
@@ -86,7 +86,7 @@ TEST(Operation, WithoutMemoryKillsOnlyTheWindowThatNamedIt)
 
 		machine.write(1);
 		machine.op.own = own;
-		ASSERT_TRUE(pavo_operation_next(&machine.op, 60, &next));
+		ASSERT_EQ(pavo_operation_next(&machine.op, 60, &next), 0);
 		pavo_operation_no_memory(&machine.op, &next, PAVO_PVO_KEY, &tr);
 		EXPECT_FALSE(machine.op.now.sending);
 		EXPECT_EQ(tr.effects,

@@ -18,7 +18,8 @@ TEST(Arrivals, EachPacketForWindowsHasARow)
 	unsigned rows = 0;
 
 	for (unsigned opcode = 0; opcode < 256; opcode++) {
-		const struct pavo_op_info *info = pavo_op_info(uint8_t(opcode));
+		const struct pavo_op_info *info =
+			pavo_opcode_get_info(uint8_t(opcode));
 		const pavo_arrival *row = pavo_arrival_of(uint8_t(opcode));
 
 		ASSERT_EQ(row != nullptr, info && info->flags & PAVO_OPF_WETH)

@@ -139,7 +139,8 @@ TEST(Tid, OfData)
 	};
 
 	for (auto &c : cases)
-		EXPECT_EQ(pavo_tid_data(&c.now, c.tid, c.attempts), c.verdict)
+		EXPECT_EQ(pavo_tid_check_data(&c.now, c.tid, c.attempts),
+			  c.verdict)
 			<< "case " << &c - cases;
 }
 
@@ -148,11 +149,12 @@ TEST(Tid, OfRequests)
 	pavo_attempt idle{.tid = 5}, sending{.tid = 5, .sending = true};
 
 	for (uint64_t tid : {0, 4, 5}) {
-		EXPECT_EQ(pavo_tid_request(&idle, tid), PAVO_TID_STALE);
-		EXPECT_EQ(pavo_tid_request(&sending, tid), PAVO_TID_STALE);
+		EXPECT_EQ(pavo_tid_check_request(&idle, tid), PAVO_TID_STALE);
+		EXPECT_EQ(pavo_tid_check_request(&sending, tid),
+			  PAVO_TID_STALE);
 	}
-	EXPECT_EQ(pavo_tid_request(&idle, 6), PAVO_TID_BEGIN);
-	EXPECT_EQ(pavo_tid_request(&sending, 6), PAVO_TID_BUSY);
+	EXPECT_EQ(pavo_tid_check_request(&idle, 6), PAVO_TID_BEGIN);
+	EXPECT_EQ(pavo_tid_check_request(&sending, 6), PAVO_TID_BUSY);
 }
 
 TEST(Tid, OfPieces)
@@ -177,7 +179,7 @@ TEST(Tid, OfPieces)
 	};
 
 	for (auto &c : cases)
-		EXPECT_EQ(pavo_tid_piece(&c.now, c.tid), c.verdict)
+		EXPECT_EQ(pavo_tid_check_piece(&c.now, c.tid), c.verdict)
 			<< "case " << &c - cases;
 }
 

@@ -60,8 +60,9 @@ TEST(Parse, EveryTruncationOfPayloadAndPadIsShortOrShorterPayload)
 	for (uint8_t opcode : known_opcodes()) {
 		for (Bytes udp : packets_of(opcode)) {
 			unsigned int pad = udp[flags_at] >> 4 & 3;
-			unsigned int least = pavo_op_info(opcode)->hdr_len +
-					     pad + PAVO_ICRC_LEN;
+			unsigned int least =
+				pavo_opcode_get_info(opcode)->hdr_len + pad +
+				PAVO_ICRC_LEN;
 
 			for (; !udp.empty(); udp.pop_back()) {
 				Parsed parsed = parse(udp);
@@ -87,7 +88,7 @@ TEST(Parse, TooFewReadableBytesAreShortAndNotReadBeyond)
 {
 	for (uint8_t opcode : known_opcodes()) {
 		Bytes udp = packet(plain_packet(opcode), 0);
-		unsigned int hdr_len = pavo_op_info(opcode)->hdr_len;
+		unsigned int hdr_len = pavo_opcode_get_info(opcode)->hdr_len;
 
 		for (unsigned int avail = 0; avail < hdr_len; avail++)
 			EXPECT_EQ(parse(Bytes(udp.begin(), udp.begin() + avail),
@@ -109,7 +110,7 @@ TEST(Parse, PayloadLengthIsWhatIsLeft)
 		if (!has_payload(opcode))
 			continue;
 		Bytes readable = packet(plain_packet(opcode), 64);
-		unsigned int hdr_len = pavo_op_info(opcode)->hdr_len;
+		unsigned int hdr_len = pavo_opcode_get_info(opcode)->hdr_len;
 
 		readable.resize(PAVO_MAX_HDR_LEN);
 		for (unsigned int payload : {64u, 256u, 4096u, 65480u}) {
@@ -212,7 +213,7 @@ TEST(Parse, EveryUnknownOpcodeIsRefusedAtAnyLength)
 	unsigned int unknown = 0;
 
 	for (int opcode = 0; opcode < 256; opcode++) {
-		if (pavo_op_info(static_cast<uint8_t>(opcode)))
+		if (pavo_opcode_get_info(static_cast<uint8_t>(opcode)))
 			continue;
 		unknown++;
 		for (size_t len = 16; len <= 96; len += 4) {

@@ -19,32 +19,33 @@ namespace {
 
 TEST(Pvo, HasSeventeenFiveAndFortyTwoBits)
 {
-	EXPECT_EQ(pavo_pvo(1, 0, 0), 1ull << 47);
-	EXPECT_EQ(pavo_pvo(0x1ffff, 0, 0), 0xffff800000000000);
-	EXPECT_EQ(pavo_pvo(0, 31, 0), 0x00007c0000000000ull);
-	EXPECT_EQ(pavo_pvo(0, 0, PAVO_PVO_OFFSET_MASK), 0x000003ffffffffffull);
-	EXPECT_EQ(pavo_pvo(0x1abcd, 0x15, 0x123456789ab),
+	EXPECT_EQ(pavo_pvo_make(1, 0, 0), 1ull << 47);
+	EXPECT_EQ(pavo_pvo_make(0x1ffff, 0, 0), 0xffff800000000000);
+	EXPECT_EQ(pavo_pvo_make(0, 31, 0), 0x00007c0000000000ull);
+	EXPECT_EQ(pavo_pvo_make(0, 0, PAVO_PVO_OFFSET_MASK),
+		  0x000003ffffffffffull);
+	EXPECT_EQ(pavo_pvo_make(0x1abcd, 0x15, 0x123456789ab),
 		  0xd5e6d523456789abull);
-	EXPECT_EQ(pavo_pvo_table(0xd5e6d523456789ab), 0x15u);
-	EXPECT_EQ(pavo_pvo_offset(0xd5e6d523456789ab), 0x123456789abull);
+	EXPECT_EQ(pavo_pvo_get_table(0xd5e6d523456789ab), 0x15u);
+	EXPECT_EQ(pavo_pvo_get_offset(0xd5e6d523456789ab), 0x123456789abull);
 }
 
 TEST(Pvo, ATceHasTwentyTwoAndFortyTwoBits)
 {
-	uint64_t pvo = pavo_pvo(0x1abcd, 0x15, 0x123456789ab);
-	uint64_t tce = pavo_tce(pvo, 0x2fedcba9000);
+	uint64_t pvo = pavo_pvo_make(0x1abcd, 0x15, 0x123456789ab);
+	uint64_t tce = pavo_tce_make(pvo, 0x2fedcba9000);
 
 	EXPECT_EQ(tce, 0xd5e6d6fedcba9000ull);
-	EXPECT_EQ(pavo_tce_key(tce), 0x1abcdu << 5 | 0x15);
-	EXPECT_EQ(pavo_tce_key(tce), pavo_tce_key(pvo));
-	EXPECT_EQ(pavo_tce_real(tce), 0x2fedcba9000ull);
+	EXPECT_EQ(pavo_tce_get_key(tce), 0x1abcdu << 5 | 0x15);
+	EXPECT_EQ(pavo_tce_get_key(tce), pavo_tce_get_key(pvo));
+	EXPECT_EQ(pavo_tce_get_real(tce), 0x2fedcba9000ull);
 }
 
 TEST(Pvo, ByteOffsetsMayBeAdded)
 {
-	uint64_t pvo = pavo_pvo(77, 3, 0x5000);
+	uint64_t pvo = pavo_pvo_make(77, 3, 0x5000);
 
-	EXPECT_EQ(pvo + 0x1234, pavo_pvo(77, 3, 0x6234));
+	EXPECT_EQ(pvo + 0x1234, pavo_pvo_make(77, 3, 0x6234));
 }
 
 struct Region {
@@ -85,8 +86,8 @@ struct Layout {
 
 	pavo_pvo_result expected(uint32_t job, uint64_t pvo) const
 	{
-		uint32_t t = pavo_pvo_table(pvo);
-		uint64_t offset = pavo_pvo_offset(pvo);
+		uint32_t t = pavo_pvo_get_table(pvo);
+		uint64_t offset = pavo_pvo_get_offset(pvo);
 
 		if (tables[t].job == 0)
 			return PAVO_PVO_TABLE;
@@ -120,9 +121,9 @@ private:
 			if (random.below(8) == 0)
 				r.key = 0x1ffff;
 			for (uint32_t p = 0; p < r.pages; p++)
-				entries[t][r.first + p] =
-					pavo_tce(pavo_pvo(r.key, t, 0),
-						 real(t, r.first + p));
+				entries[t][r.first + p] = pavo_tce_make(
+					pavo_pvo_make(r.key, t, 0),
+					real(t, r.first + p));
 			regions.push_back(r);
 		}
 	}
@@ -152,13 +153,14 @@ uint64_t some_pvo(Random &random, const Layout &layout)
 		offset += page;
 		break;
 	case 1:
-		return pavo_pvo(random.below(1 << 17), r.table, offset);
+		return pavo_pvo_make(random.below(1 << 17), r.table, offset);
 	case 2:
-		return pavo_pvo(r.key, random.below(PAVO_TCE_TABLES), offset);
+		return pavo_pvo_make(r.key, random.below(PAVO_TCE_TABLES),
+				     offset);
 	case 3:
-		return pavo_pvo(0, r.table, offset);
+		return pavo_pvo_make(0, r.table, offset);
 	}
-	return pavo_pvo(r.key, r.table, offset & PAVO_PVO_OFFSET_MASK);
+	return pavo_pvo_make(r.key, r.table, offset & PAVO_PVO_OFFSET_MASK);
 }
 
 TEST(Pvo, MeansWhatTheModelSays)
@@ -182,9 +184,9 @@ TEST(Pvo, MeansWhatTheModelSays)
 			if (result != PAVO_PVO_OK)
 				continue;
 
-			uint32_t t = pavo_pvo_table(pvo);
+			uint32_t t = pavo_pvo_get_table(pvo);
 			uint64_t page = layout.page(t);
-			uint64_t offset = pavo_pvo_offset(pvo);
+			uint64_t offset = pavo_pvo_get_offset(pvo);
 
 			ASSERT_EQ(place.real, layout.real(t, offset / page) +
 						      offset % page);
@@ -206,7 +208,7 @@ TEST(Pvo, ARangeIsAllItsBytes)
 
 		for (int i = 0; i < 200; i++) {
 			uint64_t pvo = some_pvo(random, layout);
-			uint64_t page = layout.page(pavo_pvo_table(pvo));
+			uint64_t page = layout.page(pavo_pvo_get_table(pvo));
 			uint64_t length = random.bits() % (4 * page);
 			uint32_t job = 1 + random.below(3);
 			pavo_pvo_result want = layout.expected(job, pvo);
@@ -223,9 +225,9 @@ TEST(Pvo, ARangeIsAllItsBytes)
 							       1));
 			/* Of a range with both faults either is true. */
 			if (want == PAVO_PVO_KEY && result == PAVO_PVO_RANGE) {
-				uint32_t t = pavo_pvo_table(pvo);
+				uint32_t t = pavo_pvo_get_table(pvo);
 
-				ASSERT_GT(pavo_pvo_offset(pvo) + length,
+				ASSERT_GT(pavo_pvo_get_offset(pvo) + length,
 					  layout.tables[t].count * page);
 				continue;
 			}
@@ -246,18 +248,19 @@ TEST(Pvo, KeyZeroOpensNothing)
 	pavo_pvo_place place;
 
 	tables[0] = {none.data(), 4, 12, 9};
-	EXPECT_EQ(pavo_pvo_translate(tables.data(), 9, pavo_pvo(0, 0, 0x1000),
-				     &place),
+	EXPECT_EQ(pavo_pvo_translate(tables.data(), 9,
+				     pavo_pvo_make(0, 0, 0x1000), &place),
 		  PAVO_PVO_KEY);
-	EXPECT_EQ(pavo_pvo_check(tables.data(), 9, pavo_pvo(0, 0, 0), 1),
+	EXPECT_EQ(pavo_pvo_check(tables.data(), 9, pavo_pvo_make(0, 0, 0), 1),
 		  PAVO_PVO_KEY);
 }
 
 TEST(Pvo, LongRangesDoNotWrapAround)
 {
-	std::array<u64, 1> one = {pavo_tce(pavo_pvo(5, 0, 0), 0x7000)};
+	std::array<u64, 1> one = {
+		pavo_tce_make(pavo_pvo_make(5, 0, 0), 0x7000)};
 	std::array<pavo_tce_table, PAVO_TCE_TABLES> tables = {};
-	uint64_t pvo = pavo_pvo(5, 0, 0);
+	uint64_t pvo = pavo_pvo_make(5, 0, 0);
 
 	tables[0] = {one.data(), 1, 12, 9};
 	EXPECT_EQ(pavo_pvo_check(tables.data(), 9, pvo, 0x1000), PAVO_PVO_OK);

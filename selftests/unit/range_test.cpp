@@ -63,13 +63,13 @@ TEST(DirectTranslation, HasTheDocumentsNumbers)
 {
 	pavo_direct_place place = {};
 
-	ASSERT_TRUE(pavo_direct_find(&window, 0x12347700, 1, &place));
+	ASSERT_EQ(pavo_direct_find(&window, 0x12347700, 1, &place), 0);
 	EXPECT_EQ(place.range, 2u);
 	EXPECT_EQ(place.offset, 0x88u);
-	EXPECT_EQ(pavo_direct_address(&window, 2), 0x12347678u);
+	EXPECT_EQ(pavo_direct_get_address(&window, 2), 0x12347678u);
 	/* Claims 12 to 14: the payload follows the header of its packet. */
-	EXPECT_EQ(pavo_direct_buffer_offset(place.offset, 58), 0x88u + 58);
-	ASSERT_TRUE(pavo_direct_find(&window, 0x12345678, size, &place));
+	EXPECT_EQ(pavo_direct_get_buffer_offset(place.offset, 58), 0x88u + 58);
+	ASSERT_EQ(pavo_direct_find(&window, 0x12345678, size, &place), 0);
 	EXPECT_EQ(place.range, 0u);
 	EXPECT_EQ(place.offset, 0u);
 }
@@ -79,16 +79,19 @@ TEST(DirectTranslation, EndsWithTheWindow)
 	const uint64_t end = window.base + 32 * uint64_t(size);
 	pavo_direct_place place = {};
 
-	EXPECT_TRUE(pavo_direct_find(&window, end - 1, 1, &place));
+	EXPECT_EQ(pavo_direct_find(&window, end - 1, 1, &place), 0);
 	EXPECT_EQ(place.range, 31u);
 	EXPECT_EQ(place.offset, size - 1);
-	EXPECT_FALSE(pavo_direct_find(&window, end, 1, &place));
-	EXPECT_FALSE(pavo_direct_find(&window, window.base - 1, 1, &place));
-	EXPECT_FALSE(pavo_direct_find(&window, 0, 1, &place));
-	EXPECT_FALSE(pavo_direct_find(&window, ~0ull, 1, &place));
+	EXPECT_EQ(pavo_direct_find(&window, end, 1, &place), -ERANGE);
+	EXPECT_EQ(pavo_direct_find(&window, window.base - 1, 1, &place),
+		  -ERANGE);
+	EXPECT_EQ(pavo_direct_find(&window, 0, 1, &place), -ERANGE);
+	EXPECT_EQ(pavo_direct_find(&window, ~0ull, 1, &place), -ERANGE);
 	/* No bytes of two ranges at once. */
-	EXPECT_FALSE(pavo_direct_find(&window, window.base + 1, size, &place));
-	EXPECT_FALSE(pavo_direct_find(&window, window.base, ~0ull, &place));
+	EXPECT_EQ(pavo_direct_find(&window, window.base + 1, size, &place),
+		  -ERANGE);
+	EXPECT_EQ(pavo_direct_find(&window, window.base, ~0ull, &place),
+		  -ERANGE);
 }
 
 TEST(DirectTranslation, MayReachTheEndOfTheAddresses)
@@ -97,10 +100,10 @@ TEST(DirectTranslation, MayReachTheEndOfTheAddresses)
 					size};
 	pavo_direct_place place = {};
 
-	ASSERT_TRUE(pavo_direct_find(&last, ~0ull, 1, &place));
+	ASSERT_EQ(pavo_direct_find(&last, ~0ull, 1, &place), 0);
 	EXPECT_EQ(place.range, 1u);
 	EXPECT_EQ(place.offset, size - 1);
-	EXPECT_FALSE(pavo_direct_find(&last, 0, 1, &place));
+	EXPECT_EQ(pavo_direct_find(&last, 0, 1, &place), -ERANGE);
 }
 
 TEST(DirectStates, OfAWriteAreThoseOfTheDocument)

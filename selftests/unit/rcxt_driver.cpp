@@ -115,7 +115,7 @@ void Driver::release()
 	pavo_held held;
 	uint32_t state;
 
-	while (pavo_conditions_next(conditions_, &held, &state)) {
+	while (!pavo_conditions_next(conditions_, &held, &state)) {
 		const pavo_frame_hdr &hdr = held.line.hdr;
 		uint32_t frame = held_.extract(held.number).mapped();
 		pavo_rdma_request body;
@@ -182,7 +182,8 @@ uint32_t Driver::put_done_frame(const pavo_operation &op,
 				const pavo_transition &tr)
 {
 	if (op.group)
-		return !put_group_done(pavo_binding_done_frame(&op, &tr), op);
+		return !put_group_done(pavo_binding_get_done_frame(&op, &tr),
+				       op);
 	return !put_done(pavo_operation_done_frame(&op, &tr));
 }
 
@@ -302,7 +303,7 @@ FrameState Driver::request(pavo_frame_type type, const WindowAddress &peer,
 		return FrameState(state);
 	tr.req = &req;
 	state = uint32_t(take_frame(tr, pavo_operation_request));
-	if (req.counter && pavo_frame_failed(state))
+	if (req.counter && pavo_frame_has_failed(state))
 		pavo_conditions_fail(conditions_, req.counter - 1u);
 	return tr.control_opcode ? FrameState::sent : FrameState(state);
 }
@@ -371,7 +372,7 @@ void Driver::transmit(uint32_t id)
 	pavo_transition tr{};
 
 	if (found == rcxts_.end() ||
-	    !pavo_operation_next(&found->second.op, payload_, &next))
+	    pavo_operation_next(&found->second.op, payload_, &next))
 		return;
 	pavo_operation &op = found->second.op;
 	pavo_pvo_result result = check(next.from, next.length);

@@ -57,7 +57,7 @@ void ModelResponder::take_early(uint64_t now, const Packet &packet)
 	pavo_expected *e = &ends_.expected;
 	const pavo_early_policy *policy = holds_ ? &hold : &pavo_drop_early;
 
-	if (pavo_expected_early(e, policy, packet.psn, packet.npkts) !=
+	if (pavo_expected_handle_early(e, policy, packet.psn, packet.npkts) !=
 	    PAVO_EARLY_HOLD)
 		return;
 	held_[packet.psn] = packet;
@@ -176,7 +176,7 @@ void ModelRequester::send(uint64_t now)
 /* Is it behind a response that is missing? */
 bool ModelRequester::is_early(uint32_t psn) const
 {
-	const pavo_mq_entry *read = pavo_mq_oldest(&r.outstanding.reads);
+	const pavo_mq_entry *read = pavo_mq_find_oldest(&r.outstanding.reads);
 
 	if (!read || pavo_psn_diff(psn, r.sent) >= 0)
 		return false;
@@ -193,7 +193,7 @@ void ModelRequester::take_response(uint64_t now, uint32_t psn)
 		carry_out(pavo_recovery_held(&r, &policy_, psn, 1, now));
 		return;
 	}
-	todo = pavo_recovery_response(&r, &policy_, psn, now);
+	todo = pavo_recovery_handle_response(&r, &policy_, psn, now);
 	while (todo & PAVO_REC_TAKE) {
 		const Message &message = message_at(psn);
 		uint32_t end = pavo_psn_add(psn, 1);
@@ -208,7 +208,8 @@ void ModelRequester::take_response(uint64_t now, uint32_t psn)
 		todo = 0;
 		if (early_.erase(r.upsn)) {
 			psn = r.upsn;
-			todo = pavo_recovery_response(&r, &policy_, psn, now);
+			todo = pavo_recovery_handle_response(&r, &policy_, psn,
+							     now);
 		}
 	}
 	carry_out(todo);
@@ -236,15 +237,15 @@ void ModelRequester::take(uint64_t now, const Packet &packet)
 		todo = pavo_recovery_nak(&r, &policy_, packet.psn, now);
 		if (!(todo &
 		      (PAVO_REC_OLD | PAVO_REC_STRAY | PAVO_REC_IMPLIED_NAK)))
-			todo |= pavo_recovery_gap(&r, &policy_, now);
+			todo |= pavo_recovery_handle_gap(&r, &policy_, now);
 	}
 	carry_out(todo);
 }
 
 void ModelRequester::check_timers(uint64_t now)
 {
-	pavo_timer_rnr_expired(&r.timer, now);
-	if (pavo_timer_loss_expired(&r.timer, now))
+	pavo_timer_end_rnr(&r.timer, now);
+	if (pavo_timer_has_loss_expired(&r.timer, now))
 		carry_out(pavo_recovery_expired(&r, &policy_, now));
 }
 

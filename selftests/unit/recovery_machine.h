@@ -68,7 +68,7 @@ public:
 		if (todo &
 		    (PAVO_REC_OLD | PAVO_REC_STRAY | PAVO_REC_IMPLIED_NAK))
 			return todo;
-		return todo | pavo_recovery_gap(&r, policy, now);
+		return todo | pavo_recovery_handle_gap(&r, policy, now);
 	}
 
 	unsigned int rnr(int64_t of)
@@ -78,13 +78,13 @@ public:
 		if (todo & (PAVO_REC_OLD | PAVO_REC_STRAY | PAVO_REC_NO_RETRY))
 			return todo;
 		return todo |
-		       pavo_recovery_not_ready(&r, policy, rnr_delay, now);
+		       pavo_recovery_handle_rnr(&r, policy, rnr_delay, now);
 	}
 
 	unsigned int respond(int64_t of)
 	{
-		return pavo_recovery_response(&r, policy, psn(of),
-					      psn(of) == r.upsn ? 0 : now);
+		return pavo_recovery_handle_response(
+			&r, policy, psn(of), psn(of) == r.upsn ? 0 : now);
 	}
 
 	unsigned int take(int64_t end, bool ends)

@@ -310,15 +310,15 @@ TEST(Recovery, AcksAreAskedForOnce)
 	uint32_t end = m.psn(3);
 
 	m.post(3);
-	EXPECT_FALSE(pavo_recovery_request_ack(&m.r, m.r.sent));
+	EXPECT_EQ(pavo_recovery_request_ack(&m.r, m.r.sent), -EALREADY);
 	m.send(3);
-	ASSERT_TRUE(pavo_recovery_request_ack(&m.r, end));
+	ASSERT_EQ(pavo_recovery_request_ack(&m.r, end), 0);
 	EXPECT_EQ(m.r.ack_requested, end);
 	pavo_recovery_rewind(&m.r, m.psn(2));
 	EXPECT_TRUE(pavo_recovery_wants_ack(&m.r, 1));
 	EXPECT_EQ(m.send(1, false, false, true),
 		  PAVO_REC_COUNT_RETRANSMIT + 0u);
-	EXPECT_FALSE(pavo_recovery_request_ack(&m.r, end));
+	EXPECT_EQ(pavo_recovery_request_ack(&m.r, end), -EALREADY);
 	m.ack(2);
 	EXPECT_EQ(m.r.ack_requested, PAVO_PSN_NONE);
 }
@@ -328,13 +328,13 @@ TEST(Recovery, RoomIsForNewPacketsWithinTheCwnd)
 	Machine m(0xfffff0);
 
 	m.post(2 * PAVO_CWND);
-	EXPECT_EQ(pavo_recovery_space(&m.r), PAVO_CWND / 4u);
+	EXPECT_EQ(pavo_recovery_get_space(&m.r), PAVO_CWND / 4u);
 	m.send(PAVO_CWND - 3);
-	EXPECT_EQ(pavo_recovery_space(&m.r), 3u);
+	EXPECT_EQ(pavo_recovery_get_space(&m.r), 3u);
 	m.send(2);
-	EXPECT_EQ(pavo_recovery_space(&m.r), 1u);
+	EXPECT_EQ(pavo_recovery_get_space(&m.r), 1u);
 	m.nak(0);
-	EXPECT_EQ(pavo_recovery_space(&m.r), 1u);
+	EXPECT_EQ(pavo_recovery_get_space(&m.r), 1u);
 }
 
 TEST(Recovery, ReadsAreRequestedByChunks)
@@ -353,8 +353,8 @@ TEST(Recovery, ResponsesHaveTheirPlaceInAChunk)
 	constexpr uint32_t chunk = PAVO_READ_CHUNK, total = 2 * chunk + 5;
 	Machine m(0xfffff0);
 	auto in_place = [&](uint32_t n, uint32_t npkts, bool first, bool last) {
-		return pavo_recovery_in_place(&m.r, m.psn(n), n, npkts, total,
-					      first, last);
+		return pavo_recovery_is_in_place(&m.r, m.psn(n), n, npkts,
+						 total, first, last);
 	};
 
 	EXPECT_TRUE(in_place(0, 1, true, false));
@@ -385,8 +385,8 @@ TEST(Recovery, FlushAndSkipLeaveNothingOutstanding)
 	m.nak(2);
 	pavo_recovery_flush(&m.r);
 	EXPECT_EQ(running_timer(m.r), '-');
-	EXPECT_EQ(pavo_mq_oldest(&m.r.outstanding.reads), nullptr);
-	EXPECT_EQ(pavo_mq_oldest(&m.r.outstanding.sends), nullptr);
+	EXPECT_EQ(pavo_mq_find_oldest(&m.r.outstanding.reads), nullptr);
+	EXPECT_EQ(pavo_mq_find_oldest(&m.r.outstanding.sends), nullptr);
 	EXPECT_EQ(m.at(m.r.next), 8);
 	pavo_recovery_skip(&m.r);
 	EXPECT_EQ(m.at(m.r.upsn), 8);

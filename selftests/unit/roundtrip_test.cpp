@@ -47,7 +47,7 @@ TEST(RoundTrip, BuildOfParseGivesTheBytes)
 
 	for (uint8_t opcode : known_opcodes()) {
 		for (int i = 0; i < rounds; i++) {
-			Bytes headers(pavo_op_info(opcode)->hdr_len);
+			Bytes headers(pavo_opcode_get_info(opcode)->hdr_len);
 
 			for (uint8_t &byte : headers)
 				byte = static_cast<uint8_t>(random.bits());
@@ -90,7 +90,7 @@ TEST(Build, UnknownOpcodesWriteNothing)
 		uint8_t block[PAVO_MAX_HDR_LEN];
 		uint8_t before[PAVO_MAX_HDR_LEN];
 
-		if (pavo_op_info(static_cast<uint8_t>(opcode)))
+		if (pavo_opcode_get_info(static_cast<uint8_t>(opcode)))
 			continue;
 		std::memset(block, 0x5a, sizeof(block));
 		std::memcpy(before, block, sizeof(block));

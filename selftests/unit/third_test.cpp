@@ -259,8 +259,9 @@ TEST(Third, TheSourceSendsToTheTarget)
 		pavo_transition tr{};
 
 		/* The longer header takes the place of data. */
-		ASSERT_TRUE(pavo_operation_next(&machine.op,
-						60 + PAVO_WTETH_LEN, &next));
+		ASSERT_EQ(pavo_operation_next(&machine.op, 60 + PAVO_WTETH_LEN,
+					      &next),
+			  0);
 		EXPECT_EQ(next.opcode, PAVO_OP_WINDOW_THIRD_DATA);
 		EXPECT_EQ(next.length, n ? 40u : 60u);
 		EXPECT_EQ(next.from, 0x3000u + 60 * n);
@@ -325,10 +326,10 @@ TEST(Third, TheSourceReportsItsMemoryToTheController)
 	machine.take(from_third(end_packet(5)));
 	EXPECT_EQ(counted(machine.tr), counts(PAVO_CNT_rx_drop_tid));
 	EXPECT_TRUE(machine.op.now.sending);
-	ASSERT_TRUE(pavo_operation_next(&machine.op, 80, &next));
+	ASSERT_EQ(pavo_operation_next(&machine.op, 80, &next), 0);
 	pavo_operation_no_memory(&machine.op, &next, PAVO_PVO_KEY, &tr);
 	EXPECT_EQ(tr.effects, PAVO_EFFECT_UNQUEUE | PAVO_EFFECT_VIOLATION);
-	EXPECT_EQ(pavo_third_requester(&machine.op)->window, peer_window);
+	EXPECT_EQ(pavo_third_get_requester(&machine.op)->window, peer_window);
 	EXPECT_EQ(counted(tr), counts(PAVO_CNT_rx_drop_rdma_pvo));
 	EXPECT_EQ(tr.control_opcode, PAVO_OP_WINDOW_DONE);
 	EXPECT_EQ(tr.control.node, peer_node);
@@ -382,7 +383,7 @@ TEST(Third, TheTargetReportsItsMemoryToTheController)
 	EXPECT_EQ(counted(machine.tr), counts(PAVO_CNT_rx_drop_rdma_pvo));
 	EXPECT_EQ(machine.tr.effects, PAVO_EFFECT_VIOLATION)
 		<< "its window lives";
-	EXPECT_EQ(pavo_third_requester(&machine.op)->window, peer_window);
+	EXPECT_EQ(pavo_third_get_requester(&machine.op)->window, peer_window);
 	EXPECT_EQ(machine.tr.action, PAVO_ACTION_NONE);
 	EXPECT_EQ(machine.tr.control_opcode, PAVO_OP_WINDOW_DONE);
 	EXPECT_EQ(machine.tr.control.window, peer_window);

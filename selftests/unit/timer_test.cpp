@@ -53,9 +53,9 @@ TEST(Timer, IsPutOffSoOftenWithoutProgress)
 	ASSERT_EQ(pavo_timer_retry(&t, at), 0);
 	for (int round = 0; round < 2; round++) {
 		for (int i = 0; i < PAVO_PUT_OFF_MAX; i++) {
-			at = pavo_timer_next(&t);
+			at = pavo_timer_get_next(&t);
 			ASSERT_EQ(pavo_timer_put_off(&t, at), 0) << i;
-			ASSERT_EQ(pavo_timer_next(&t), at + timeout);
+			ASSERT_EQ(pavo_timer_get_next(&t), at + timeout);
 		}
 		ASSERT_EQ(pavo_timer_put_off(&t, at), -ETIMEDOUT);
 		/* No attempt was counted, and none makes the response timeout longer. */
@@ -70,9 +70,9 @@ TEST(Timer, NothingRunsAtFirst)
 {
 	pavo_timer_state t = timer();
 
-	EXPECT_EQ(pavo_timer_next(&t), 0u);
-	EXPECT_FALSE(pavo_timer_loss_expired(&t, ~0ull));
-	EXPECT_FALSE(pavo_timer_rnr_expired(&t, ~0ull));
+	EXPECT_EQ(pavo_timer_get_next(&t), 0u);
+	EXPECT_FALSE(pavo_timer_has_loss_expired(&t, ~0ull));
+	EXPECT_FALSE(pavo_timer_end_rnr(&t, ~0ull));
 }
 
 TEST(Timer, SetStartsTheLossTimer)
@@ -80,11 +80,11 @@ TEST(Timer, SetStartsTheLossTimer)
 	pavo_timer_state t = timer();
 
 	pavo_timer_set(&t, now);
-	EXPECT_EQ(pavo_timer_next(&t), now + timeout);
-	EXPECT_FALSE(pavo_timer_loss_expired(&t, now));
-	EXPECT_FALSE(pavo_timer_loss_expired(&t, now + timeout - 1));
-	EXPECT_TRUE(pavo_timer_loss_expired(&t, now + timeout));
-	EXPECT_TRUE(pavo_timer_loss_expired(&t, now + timeout + 1));
+	EXPECT_EQ(pavo_timer_get_next(&t), now + timeout);
+	EXPECT_FALSE(pavo_timer_has_loss_expired(&t, now));
+	EXPECT_FALSE(pavo_timer_has_loss_expired(&t, now + timeout - 1));
+	EXPECT_TRUE(pavo_timer_has_loss_expired(&t, now + timeout));
+	EXPECT_TRUE(pavo_timer_has_loss_expired(&t, now + timeout + 1));
 }
 
 /* Later packets must not keep pushing the deadline of the oldest away. */
@@ -94,7 +94,7 @@ TEST(Timer, SetDoesNotMoveARunningTimer)
 
 	pavo_timer_set(&t, now);
 	pavo_timer_set(&t, now + 5000);
-	EXPECT_EQ(pavo_timer_next(&t), now + timeout);
+	EXPECT_EQ(pavo_timer_get_next(&t), now + timeout);
 }
 
 TEST(Timer, StopStopsAndSetStartsAgain)
@@ -103,19 +103,19 @@ TEST(Timer, StopStopsAndSetStartsAgain)
 
 	pavo_timer_set(&t, now);
 	pavo_timer_stop(&t);
-	EXPECT_EQ(pavo_timer_next(&t), 0u);
-	EXPECT_FALSE(pavo_timer_loss_expired(&t, ~0ull));
+	EXPECT_EQ(pavo_timer_get_next(&t), 0u);
+	EXPECT_FALSE(pavo_timer_has_loss_expired(&t, ~0ull));
 	pavo_timer_set(&t, now + 7);
-	EXPECT_EQ(pavo_timer_next(&t), now + 7 + timeout);
+	EXPECT_EQ(pavo_timer_get_next(&t), now + 7 + timeout);
 }
 
 TEST(Timer, StopLeavesTheRnrDelayAlone)
 {
 	pavo_timer_state t = timer();
 
-	ASSERT_EQ(pavo_timer_rnr(&t, now, 10000), 0);
+	ASSERT_EQ(pavo_timer_start_rnr(&t, now, 10000), 0);
 	pavo_timer_stop(&t);
-	EXPECT_EQ(pavo_timer_next(&t), now + 10000);
+	EXPECT_EQ(pavo_timer_get_next(&t), now + 10000);
 }
 
 TEST(Timer, TimeoutZeroNeverRuns)
@@ -123,12 +123,12 @@ TEST(Timer, TimeoutZeroNeverRuns)
 	pavo_timer_state t = timer(0);
 
 	pavo_timer_set(&t, now);
-	EXPECT_EQ(pavo_timer_next(&t), 0u);
+	EXPECT_EQ(pavo_timer_get_next(&t), 0u);
 	pavo_timer_restart(&t, now);
-	EXPECT_EQ(pavo_timer_next(&t), 0u);
+	EXPECT_EQ(pavo_timer_get_next(&t), 0u);
 	EXPECT_EQ(pavo_timer_retry(&t, now), 0);
-	EXPECT_EQ(pavo_timer_next(&t), 0u);
-	EXPECT_FALSE(pavo_timer_loss_expired(&t, ~0ull));
+	EXPECT_EQ(pavo_timer_get_next(&t), 0u);
+	EXPECT_FALSE(pavo_timer_has_loss_expired(&t, ~0ull));
 }
 
 TEST(Timer, RetriesAreCountedDown)
@@ -139,14 +139,15 @@ TEST(Timer, RetriesAreCountedDown)
 
 		pavo_timer_set(&t, at);
 		for (int i = 0; i < limit; i++) {
-			at = pavo_timer_next(&t);
-			ASSERT_TRUE(pavo_timer_loss_expired(&t, at));
+			at = pavo_timer_get_next(&t);
+			ASSERT_TRUE(pavo_timer_has_loss_expired(&t, at));
 			ASSERT_EQ(pavo_timer_retry(&t, at), 0);
-			ASSERT_FALSE(pavo_timer_loss_expired(&t, at));
-			ASSERT_EQ(pavo_timer_next(&t), at + wait_after(i + 1));
+			ASSERT_FALSE(pavo_timer_has_loss_expired(&t, at));
+			ASSERT_EQ(pavo_timer_get_next(&t),
+				  at + wait_after(i + 1));
 		}
-		at = pavo_timer_next(&t);
-		ASSERT_TRUE(pavo_timer_loss_expired(&t, at));
+		at = pavo_timer_get_next(&t);
+		ASSERT_TRUE(pavo_timer_has_loss_expired(&t, at));
 		EXPECT_EQ(pavo_timer_retry(&t, at), -ETIMEDOUT) << int(limit);
 		/* Used up is used up. */
 		EXPECT_EQ(pavo_timer_retry(&t, at), -ETIMEDOUT) << int(limit);
@@ -161,7 +162,7 @@ TEST(Timer, APeerThatNeverAnsweredIsNotWaitedForLonger)
 	pavo_timer_set(&t, now);
 	for (uint64_t i = 1; i <= 7; i++) {
 		ASSERT_EQ(pavo_timer_retry(&t, now + i * timeout), 0);
-		ASSERT_EQ(pavo_timer_next(&t), now + (i + 1) * timeout);
+		ASSERT_EQ(pavo_timer_get_next(&t), now + (i + 1) * timeout);
 	}
 	EXPECT_EQ(pavo_timer_retry(&t, now + 8 * timeout), -ETIMEDOUT);
 
@@ -170,7 +171,7 @@ TEST(Timer, APeerThatNeverAnsweredIsNotWaitedForLonger)
 	pavo_timer_answered(&t);
 	for (int i = 1; i <= 7; i++) {
 		ASSERT_EQ(pavo_timer_retry(&t, now), 0);
-		ASSERT_EQ(pavo_timer_next(&t), now + wait_after(i));
+		ASSERT_EQ(pavo_timer_get_next(&t), now + wait_after(i));
 	}
 }
 
@@ -183,16 +184,16 @@ TEST(Timer, RepeatedRnrNaksAreWaitedForLonger)
 
 	for (int round = 0; round < 3; round++) {
 		for (uint64_t wait : waits) {
-			ASSERT_EQ(pavo_timer_rnr(&t, now, asked), 0);
-			ASSERT_EQ(pavo_timer_next(&t), now + wait);
+			ASSERT_EQ(pavo_timer_start_rnr(&t, now, asked), 0);
+			ASSERT_EQ(pavo_timer_get_next(&t), now + wait);
 		}
 		/* Progress begins anew. */
 		pavo_timer_restart(&t, now);
 	}
 	/* The wait that the peer asks for is the least, however long. */
 	for (int i = 0; i < 300; i++) {
-		ASSERT_EQ(pavo_timer_rnr(&t, now, 655360000), 0);
-		ASSERT_EQ(pavo_timer_next(&t), now + 655360000);
+		ASSERT_EQ(pavo_timer_start_rnr(&t, now, 655360000), 0);
+		ASSERT_EQ(pavo_timer_get_next(&t), now + 655360000);
 	}
 }
 
@@ -207,12 +208,12 @@ TEST(Timer, ProgressReloadsValueAndCounts)
 		ASSERT_EQ(pavo_timer_retry(&t, at), 0);
 		ASSERT_EQ(pavo_timer_retry(&t, at), 0);
 		ASSERT_EQ(pavo_timer_retry(&t, at), -ETIMEDOUT);
-		ASSERT_EQ(pavo_timer_rnr(&t, at, 1), 0);
-		ASSERT_EQ(pavo_timer_rnr(&t, at, 1), 0);
-		ASSERT_EQ(pavo_timer_rnr(&t, at, 1), -ETIMEDOUT);
-		ASSERT_TRUE(pavo_timer_rnr_expired(&t, at + 1));
+		ASSERT_EQ(pavo_timer_start_rnr(&t, at, 1), 0);
+		ASSERT_EQ(pavo_timer_start_rnr(&t, at, 1), 0);
+		ASSERT_EQ(pavo_timer_start_rnr(&t, at, 1), -ETIMEDOUT);
+		ASSERT_TRUE(pavo_timer_end_rnr(&t, at + 1));
 		pavo_timer_restart(&t, at + 50);
-		ASSERT_EQ(pavo_timer_next(&t), at + 50 + timeout);
+		ASSERT_EQ(pavo_timer_get_next(&t), at + 50 + timeout);
 	}
 }
 
@@ -221,14 +222,14 @@ TEST(Timer, RnrDelayIsWaitedForOnce)
 	pavo_timer_state t = timer();
 
 	pavo_timer_set(&t, now);
-	ASSERT_EQ(pavo_timer_rnr(&t, now, 655360000), 0);
+	ASSERT_EQ(pavo_timer_start_rnr(&t, now, 655360000), 0);
 	/* The loss timer rests: nothing is on its way. */
-	EXPECT_FALSE(pavo_timer_loss_expired(&t, ~0ull));
-	EXPECT_EQ(pavo_timer_next(&t), now + 655360000);
-	EXPECT_FALSE(pavo_timer_rnr_expired(&t, now + 655359999));
-	EXPECT_TRUE(pavo_timer_rnr_expired(&t, now + 655360000));
-	EXPECT_FALSE(pavo_timer_rnr_expired(&t, now + 655360000));
-	EXPECT_EQ(pavo_timer_next(&t), 0u);
+	EXPECT_FALSE(pavo_timer_has_loss_expired(&t, ~0ull));
+	EXPECT_EQ(pavo_timer_get_next(&t), now + 655360000);
+	EXPECT_FALSE(pavo_timer_end_rnr(&t, now + 655359999));
+	EXPECT_TRUE(pavo_timer_end_rnr(&t, now + 655360000));
+	EXPECT_FALSE(pavo_timer_end_rnr(&t, now + 655360000));
+	EXPECT_EQ(pavo_timer_get_next(&t), 0u);
 }
 
 /* A responder that answers beyond the refused request has taken it. */
@@ -236,10 +237,10 @@ TEST(Timer, ProgressEndsTheRnrDelay)
 {
 	pavo_timer_state t = timer();
 
-	ASSERT_EQ(pavo_timer_rnr(&t, now, 655360000), 0);
+	ASSERT_EQ(pavo_timer_start_rnr(&t, now, 655360000), 0);
 	pavo_timer_restart(&t, now + 10);
-	EXPECT_EQ(pavo_timer_next(&t), now + 10 + timeout);
-	EXPECT_FALSE(pavo_timer_rnr_expired(&t, ~0ull));
+	EXPECT_EQ(pavo_timer_get_next(&t), now + 10 + timeout);
+	EXPECT_FALSE(pavo_timer_end_rnr(&t, ~0ull));
 }
 
 TEST(Timer, WhatIsToldAgainIsHeardInTime)
@@ -247,15 +248,15 @@ TEST(Timer, WhatIsToldAgainIsHeardInTime)
 	pavo_timer_state t = timer(0);
 
 	pavo_timer_gap_repeated(&t, now);
-	EXPECT_EQ(pavo_timer_next(&t), now + PAVO_ECHO_NS);
+	EXPECT_EQ(pavo_timer_get_next(&t), now + PAVO_ECHO_NS);
 	/* Each echo of the echo must not push it away. */
 	pavo_timer_gap_repeated(&t, now + 1000);
-	EXPECT_EQ(pavo_timer_next(&t), now + PAVO_ECHO_NS);
-	EXPECT_TRUE(pavo_timer_loss_expired(&t, now + PAVO_ECHO_NS));
+	EXPECT_EQ(pavo_timer_get_next(&t), now + PAVO_ECHO_NS);
+	EXPECT_TRUE(pavo_timer_has_loss_expired(&t, now + PAVO_ECHO_NS));
 	EXPECT_EQ(t.retries, 7);
 	/* An answer makes it one that needed nothing. */
 	pavo_timer_restart(&t, now + 2000);
-	EXPECT_EQ(pavo_timer_next(&t), 0u);
+	EXPECT_EQ(pavo_timer_get_next(&t), 0u);
 }
 
 TEST(Timer, WhoTellsSomethingAgainIsThere)
@@ -264,18 +265,18 @@ TEST(Timer, WhoTellsSomethingAgainIsThere)
 
 	pavo_timer_set(&t, now);
 	pavo_timer_gap_repeated(&t, now + 5000);
-	EXPECT_EQ(pavo_timer_next(&t), now + 5000 + timeout);
+	EXPECT_EQ(pavo_timer_get_next(&t), now + 5000 + timeout);
 	/* No retry was taken, but those that were are remembered. */
 	EXPECT_EQ(t.retries, 7);
 	ASSERT_EQ(pavo_timer_retry(&t, now), 0);
 	ASSERT_EQ(pavo_timer_retry(&t, now), 0);
 	pavo_timer_gap_repeated(&t, now + 9000);
-	EXPECT_EQ(pavo_timer_next(&t), now + 9000 + 2 * timeout);
+	EXPECT_EQ(pavo_timer_get_next(&t), now + 9000 + 2 * timeout);
 	/* In the delay nothing is on its way that could be lost. */
-	ASSERT_EQ(pavo_timer_rnr(&t, now, 10), 0);
+	ASSERT_EQ(pavo_timer_start_rnr(&t, now, 10), 0);
 	pavo_timer_gap_repeated(&t, now + 5);
-	EXPECT_EQ(pavo_timer_next(&t), now + 10);
-	EXPECT_FALSE(pavo_timer_loss_expired(&t, ~0ull));
+	EXPECT_EQ(pavo_timer_get_next(&t), now + 10);
+	EXPECT_FALSE(pavo_timer_has_loss_expired(&t, ~0ull));
 }
 
 TEST(Timer, RnrRetriesAreCountedDown)
@@ -284,8 +285,8 @@ TEST(Timer, RnrRetriesAreCountedDown)
 		pavo_timer_state t = timer(timeout, 7, limit);
 
 		for (int i = 0; i < limit; i++)
-			ASSERT_EQ(pavo_timer_rnr(&t, now, 10), 0);
-		EXPECT_EQ(pavo_timer_rnr(&t, now, 10), -ETIMEDOUT)
+			ASSERT_EQ(pavo_timer_start_rnr(&t, now, 10), 0);
+		EXPECT_EQ(pavo_timer_start_rnr(&t, now, 10), -ETIMEDOUT)
 			<< int(limit);
 	}
 }
@@ -295,8 +296,8 @@ TEST(Timer, SevenRnrRetriesAreForEver)
 	pavo_timer_state t = timer(timeout, 7, PAVO_RNR_RETRY_INFINITE);
 
 	for (uint64_t i = 0; i < 1000; i++) {
-		ASSERT_EQ(pavo_timer_rnr(&t, now + i, 10000000), 0);
-		ASSERT_EQ(pavo_timer_next(&t), now + i + 10000000);
+		ASSERT_EQ(pavo_timer_start_rnr(&t, now + i, 10000000), 0);
+		ASSERT_EQ(pavo_timer_get_next(&t), now + i + 10000000);
 	}
 }
 
@@ -315,8 +316,8 @@ TEST(Timer, LossAndRnrRetriesAreCountedApart)
 	pavo_timer_state t = timer(timeout, 1, 1);
 
 	ASSERT_EQ(pavo_timer_retry(&t, now), 0);
-	EXPECT_EQ(pavo_timer_rnr(&t, now, 10), 0);
-	EXPECT_EQ(pavo_timer_rnr(&t, now, 10), -ETIMEDOUT);
+	EXPECT_EQ(pavo_timer_start_rnr(&t, now, 10), 0);
+	EXPECT_EQ(pavo_timer_start_rnr(&t, now, 10), -ETIMEDOUT);
 	EXPECT_EQ(pavo_timer_retry(&t, now), -ETIMEDOUT);
 }
 
@@ -324,15 +325,15 @@ TEST(Timer, NextIsTheNearerDeadline)
 {
 	pavo_timer_state t = timer();
 
-	ASSERT_EQ(pavo_timer_rnr(&t, now, 5000), 0);
+	ASSERT_EQ(pavo_timer_start_rnr(&t, now, 5000), 0);
 	pavo_timer_set(&t, now);
-	EXPECT_EQ(pavo_timer_next(&t), now + 5000);
-	ASSERT_TRUE(pavo_timer_rnr_expired(&t, now + 5000));
-	EXPECT_EQ(pavo_timer_next(&t), now + timeout);
+	EXPECT_EQ(pavo_timer_get_next(&t), now + 5000);
+	ASSERT_TRUE(pavo_timer_end_rnr(&t, now + 5000));
+	EXPECT_EQ(pavo_timer_get_next(&t), now + timeout);
 
-	ASSERT_EQ(pavo_timer_rnr(&t, now, 2 * timeout), 0);
+	ASSERT_EQ(pavo_timer_start_rnr(&t, now, 2 * timeout), 0);
 	pavo_timer_set(&t, now);
-	EXPECT_EQ(pavo_timer_next(&t), now + timeout);
+	EXPECT_EQ(pavo_timer_get_next(&t), now + timeout);
 }
 
 TEST(Timer, OnlyTheLossTimerMayBeLate)
@@ -340,18 +341,18 @@ TEST(Timer, OnlyTheLossTimerMayBeLate)
 	constexpr uint64_t slack = 1000000;
 	pavo_timer_state t = timer(16 * slack);
 
-	EXPECT_EQ(pavo_timer_slack(&t), 0u);
-	ASSERT_EQ(pavo_timer_rnr(&t, now, 5000), 0);
+	EXPECT_EQ(pavo_timer_get_slack(&t), 0u);
+	ASSERT_EQ(pavo_timer_start_rnr(&t, now, 5000), 0);
 	pavo_timer_set(&t, now);
-	EXPECT_EQ(pavo_timer_slack(&t), 0u);
-	ASSERT_TRUE(pavo_timer_rnr_expired(&t, now + 5000));
-	EXPECT_EQ(pavo_timer_slack(&t), slack);
+	EXPECT_EQ(pavo_timer_get_slack(&t), 0u);
+	ASSERT_TRUE(pavo_timer_end_rnr(&t, now + 5000));
+	EXPECT_EQ(pavo_timer_get_slack(&t), slack);
 	t.timeout -= 16;
-	EXPECT_EQ(pavo_timer_slack(&t), slack - 1);
+	EXPECT_EQ(pavo_timer_get_slack(&t), slack - 1);
 	t.timeout += 32;
-	EXPECT_EQ(pavo_timer_slack(&t), slack);
+	EXPECT_EQ(pavo_timer_get_slack(&t), slack);
 	pavo_timer_stop(&t);
-	EXPECT_EQ(pavo_timer_slack(&t), 0u);
+	EXPECT_EQ(pavo_timer_get_slack(&t), 0u);
 }
 
 /*
@@ -373,18 +374,19 @@ TEST(Timer, GivesUpAfterTheLimitAndNotBefore)
 
 		pavo_timer_set(&t, at);
 		for (int i = 0; i < 50 && alive; i++) {
-			uint64_t deadline = pavo_timer_next(&t);
+			uint64_t deadline = pavo_timer_get_next(&t);
 
 			ASSERT_EQ(deadline, at + wait_after(lost));
 			if (random.below(4) == 0) {
 				at += random.below(timeout);
-				ASSERT_FALSE(pavo_timer_loss_expired(&t, at));
+				ASSERT_FALSE(
+					pavo_timer_has_loss_expired(&t, at));
 				pavo_timer_restart(&t, at);
 				lost = 0;
 				continue;
 			}
 			at = deadline;
-			ASSERT_TRUE(pavo_timer_loss_expired(&t, at));
+			ASSERT_TRUE(pavo_timer_has_loss_expired(&t, at));
 			alive = !pavo_timer_retry(&t, at);
 			ASSERT_EQ(alive, ++lost <= limit);
 		}

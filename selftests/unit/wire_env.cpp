@@ -49,14 +49,14 @@ std::vector<uint8_t> known_opcodes()
 	std::vector<uint8_t> opcodes;
 
 	for (int opcode = 0; opcode < 256; opcode++)
-		if (pavo_op_info(static_cast<uint8_t>(opcode)))
+		if (pavo_opcode_get_info(static_cast<uint8_t>(opcode)))
 			opcodes.push_back(static_cast<uint8_t>(opcode));
 	return opcodes;
 }
 
 uint32_t flags_of(uint8_t opcode)
 {
-	const struct pavo_op_info *info = pavo_op_info(opcode);
+	const struct pavo_op_info *info = pavo_opcode_get_info(opcode);
 
 	if (!info)
 		throw std::invalid_argument("unknown opcode");
@@ -117,7 +117,7 @@ pavo_pkt random_packet(Random &random, uint8_t opcode)
 
 Bytes build(const pavo_pkt &pkt)
 {
-	const struct pavo_op_info *info = pavo_op_info(pkt.opcode);
+	const struct pavo_op_info *info = pavo_opcode_get_info(pkt.opcode);
 	/*
 	 * Exactly as long as the headers, although callers give more: the
 	 * sanitizer then sees a byte too many.

@@ -14,21 +14,21 @@ TEST(Doorbell, FieldsAreWhereTheAbiPutsThem)
 	uint64_t db = 0xabcdefull << 40 | 0x5aull << 32 | 0x2fffffeull << 6 |
 		      1u << 5 | 0x13;
 
-	EXPECT_EQ(pavo_db_qpn(db), 0xabcdefu);
-	EXPECT_EQ(pavo_db_size(db), 0x5au);
-	EXPECT_EQ(pavo_db_offset(db), 0x2fffffeu);
+	EXPECT_EQ(pavo_db_get_qpn(db), 0xabcdefu);
+	EXPECT_EQ(pavo_db_get_size(db), 0x5au);
+	EXPECT_EQ(pavo_db_get_offset(db), 0x2fffffeu);
 	EXPECT_EQ(db & PAVO_DB_OP_MASK, 0x13u);
 	EXPECT_TRUE(db & PAVO_DB_FENCE);
 }
 
 TEST(Doorbell, FieldsDoNotOverlap)
 {
-	EXPECT_EQ(pavo_db_qpn(~0ull), 0xffffffu);
-	EXPECT_EQ(pavo_db_size(~0ull), 0xffu);
-	EXPECT_EQ(pavo_db_offset(~0ull), PAVO_DB_OFFSET_MAX);
-	EXPECT_EQ(pavo_db_qpn((1ull << 40) - 1), 0u);
-	EXPECT_EQ(pavo_db_size(0xffffff00ffffffffull), 0u);
-	EXPECT_EQ(pavo_db_offset(0xffffffff0000003full), 0u);
+	EXPECT_EQ(pavo_db_get_qpn(~0ull), 0xffffffu);
+	EXPECT_EQ(pavo_db_get_size(~0ull), 0xffu);
+	EXPECT_EQ(pavo_db_get_offset(~0ull), PAVO_DB_OFFSET_MAX);
+	EXPECT_EQ(pavo_db_get_qpn((1ull << 40) - 1), 0u);
+	EXPECT_EQ(pavo_db_get_size(0xffffff00ffffffffull), 0u);
+	EXPECT_EQ(pavo_db_get_offset(0xffffffff0000003full), 0u);
 }
 
 /* ------------------------------------------------------------- good WQEs */
@@ -248,9 +248,9 @@ TEST(WqeNext, LinkReadsLikeADoorbell)
 	ParsedWqe parsed = parse_wqe(wqe, PAVO_WQE_NOP, rc_limits());
 
 	ASSERT_EQ(parsed.err, PAVO_ST_OK);
-	EXPECT_EQ(pavo_db_offset(parsed->next), 0x155u);
-	EXPECT_EQ(pavo_db_size(parsed->next), 7u);
-	EXPECT_EQ(pavo_db_qpn(parsed->next), 0u);
+	EXPECT_EQ(pavo_db_get_offset(parsed->next), 0x155u);
+	EXPECT_EQ(pavo_db_get_size(parsed->next), 7u);
+	EXPECT_EQ(pavo_db_get_qpn(parsed->next), 0u);
 	EXPECT_EQ(parsed->next & PAVO_DB_OP_MASK, PAVO_WQE_READ);
 	EXPECT_TRUE(parsed->next & PAVO_DB_FENCE);
 }
@@ -274,8 +274,8 @@ TEST(WqeNext, LinkIsValidWhateverElseIsWrong)
 		ParsedWqe parsed = parse_wqe(wqe, db, rc_limits());
 
 		EXPECT_NE(parsed.err, PAVO_ST_OK);
-		EXPECT_EQ(pavo_db_offset(parsed->next), 5u);
-		EXPECT_EQ(pavo_db_size(parsed->next), 2u);
+		EXPECT_EQ(pavo_db_get_offset(parsed->next), 5u);
+		EXPECT_EQ(pavo_db_get_size(parsed->next), 2u);
 		EXPECT_EQ(parsed->flags, PAVO_WQE_SIGNALED);
 	}
 	Wqe flags = good(PAVO_WQE_SEND);
@@ -284,8 +284,8 @@ TEST(WqeNext, LinkIsValidWhateverElseIsWrong)
 	ParsedWqe parsed = parse_wqe(flags, PAVO_WQE_SEND, rc_limits());
 
 	EXPECT_EQ(parsed.err, PAVO_ST_WQE_FLAGS);
-	EXPECT_EQ(pavo_db_offset(parsed->next), 5u);
-	EXPECT_EQ(pavo_db_size(parsed->next), 2u);
+	EXPECT_EQ(pavo_db_get_offset(parsed->next), 5u);
+	EXPECT_EQ(pavo_db_get_size(parsed->next), 2u);
 }
 
 /* -------------------------------------------------------------- operation */
