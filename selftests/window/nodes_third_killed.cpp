@@ -306,7 +306,7 @@ private:
 						  killed_length);
 	}
 
-	/* When a client is notified it has all bytes, whoever was the controller. */
+	/* When a client is notified it has all bytes, by any of the controllers. */
 	void take(const pavo::RdmaArrival &arrival)
 	{
 		const size_t slot = arrival.tag % part_slots;
