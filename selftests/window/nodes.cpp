@@ -83,7 +83,7 @@ void Idle::must_be() const
 
 std::map<std::string, uint64_t> Idle::now() const
 {
-	/* What the kernel keeps is new after that. */
+	/* The state of the kernel is new after that. */
 	common::fresh_counter(adapter_, "rx_rdma_packets");
 	return common::counters(adapter_);
 }

@@ -30,7 +30,7 @@ constexpr size_t killed_length = 60'003, turns = 6;
 /* Operations that have ended in a round when the controller is killed. */
 constexpr uint32_t killed_after[] = {1, 5, 20};
 
-/* What a client gives to every controller. */
+/* The window, address and contexts that a client gives to every controller. */
 struct GivenCard {
 	uint32_t window = 0;
 	pavo::Gid gid = {};
@@ -68,8 +68,8 @@ uint32_t tag_in(Part part, size_t slot)
 
 /* ------------------------------------------------------------- controllers */
 
-/* What a controller has done, for the process that kills it. */
-struct Tally {
+/* How far a controller is, for the process that kills it. */
+struct Progress {
 	std::atomic<uint32_t> begun = 0, ended = 0;
 };
 
@@ -80,9 +80,9 @@ constexpr pavo::RdmaOptions controller_options = {.attempts = 1000};
 class Controller {
 public:
 	Controller(const std::string &adapter, const GivenCards &cards,
-		   Part part, Tally &tally)
+		   Part part, Progress &progress)
 		: node_(adapter, job_id, job_key, 0), cards_(cards),
-		  part_(part), tally_(tally),
+		  part_(part), progress_(progress),
 		  rdma_(pavo::Rdma::open(node_.window, controller_options)
 				.value())
 	{
@@ -118,7 +118,7 @@ public:
 			(void)rdma_.progress();
 			return !rdma_.pending();
 		});
-		must(tally_.ended == tally_.begun, "not each ended once");
+		must(progress_.ended == progress_.begun, "not each ended once");
 	}
 
 private:
@@ -143,7 +143,7 @@ private:
 		const size_t from = turn_slot(turn.target, turn.number),
 			     to = turn_slot(turn.source, turn.number);
 
-		tally_.begun++;
+		progress_.begun++;
 		must(rdma_.third_party(
 			     peers_[turn.source - 1], peers_[turn.target - 1],
 			     {.local = cards_.all[turn.target - 1].memory +
@@ -155,7 +155,7 @@ private:
 			      .tag = tag_in(part_, to)},
 			     [this, turn](const pavo::Result<void> &how) {
 				     must(how, "a third-party operation");
-				     tally_.ended++;
+				     progress_.ended++;
 				     over_.push_back(turn);
 			     }),
 		     "a third-party operation");
@@ -164,7 +164,7 @@ private:
 	Node node_;
 	const GivenCards &cards_;
 	Part part_;
-	Tally &tally_;
+	Progress &progress_;
 	pavo::Rdma rdma_;
 	std::vector<pavo::Rdma::Peer> peers_;
 	std::vector<Turn> over_;
@@ -175,7 +175,8 @@ class Parent : Visitors {
 public:
 	explicit Parent(const Arguments &arguments)
 		: Visitors(arguments.clients), adapter_(arguments.adapters[0]),
-		  shared_(mmap(nullptr, sizeof(Tally), PROT_READ | PROT_WRITE,
+		  shared_(mmap(nullptr, sizeof(Progress),
+			       PROT_READ | PROT_WRITE,
 			       MAP_SHARED | MAP_ANONYMOUS, -1, 0))
 	{
 		must(shared_ != MAP_FAILED, "shared memory");
@@ -193,16 +194,17 @@ public:
 			meeting.exchange(cards_);
 	}
 
-	~Parent() { munmap(shared_, sizeof(Tally)); }
+	~Parent() { munmap(shared_, sizeof(Progress)); }
 	Parent(const Parent &) = delete;
 
 	void round(uint32_t number)
 	{
 		together();
 		kill_one(killed_after[number]);
-		Tally &tally = *new (shared_) Tally;
+		Progress &progress = *new (shared_) Progress;
 		common::Child successor([&] {
-			Controller(adapter_, cards_, Part::by_successor, tally)
+			Controller(adapter_, cards_, Part::by_successor,
+				   progress)
 				.finish();
 		});
 		successor.must_end_well();
@@ -213,23 +215,23 @@ private:
 	/* @ended: operations after whose end it dies; the next ones are under way then. */
 	void kill_one(uint32_t ended)
 	{
-		Tally &tally = *new (shared_) Tally;
+		Progress &progress = *new (shared_) Progress;
 		int status = 0;
 		common::Child child([&] {
-			Controller(adapter_, cards_, Part::by_killed, tally)
+			Controller(adapter_, cards_, Part::by_killed, progress)
 				.repeat();
 		});
 
 		until("operations of the first controller", [&] {
 			must(!child.has_ended(status), "it ended by itself");
-			return tally.ended >= ended;
+			return progress.ended >= ended;
 		});
 		status = child.kill_now();
 		must(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL,
 		     "it was not killed");
-		must(tally.begun > tally.ended, "nothing was under way");
+		must(progress.begun > progress.ended, "nothing was under way");
 		printf("# killed with %u operations under way, %u over\n",
-		       tally.begun - tally.ended, tally.ended.load());
+		       progress.begun - progress.ended, progress.ended.load());
 	}
 
 	std::string adapter_;
