@@ -54,7 +54,7 @@ static u32 hash_region(const void *region, u32 len, u32 seed)
 }
 
 /* Return: 0: @region has that index. */
-static int diff_index(struct rhashtable_compare_arg *arg, const void *region)
+static int compare_index(struct rhashtable_compare_arg *arg, const void *region)
 {
 	return get_region_index(region) != *(const u32 *)arg->key;
 }
@@ -64,7 +64,7 @@ static const struct rhashtable_params by_index = {
 	.head_offset = offsetof(struct pavo_region, node),
 	.hashfn = hash_index,
 	.obj_hashfn = hash_region,
-	.obj_cmpfn = diff_index,
+	.obj_cmpfn = compare_index,
 	.automatic_shrinking = true,
 };
 

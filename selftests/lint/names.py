@@ -24,7 +24,7 @@ PR_FMT = re.compile(r"^#\s*define\s+pr_fmt\b", re.MULTILINE)
 VERBS = frozenset("""
     accept ack acknowledge act add admit advance alloc answer append apply arm assign attach
     begin bind bring build cache carry change charge check choose claim clamp cleanup clear
-    close complete compute continue copy count create dealloc decide defer del deliver dequeue
+    close compare complete compute continue copy count create dealloc decide defer del deliver dequeue
     destroy detach diff disassociate disown dispatch do drain draw drop end enqueue enter
     exchange execute exit expect extend fail fill find finish flush follow forget free gather
     get give handle has hash hide hold init insert install invalidate join keep kill leave
@@ -123,4 +123,5 @@ def judge_messages(contents):
 
 def judge(contents):
     """All findings."""
-    return judge_functions(contents) + judge_results(contents) + judge_files(contents) + judge_messages(contents)
+    return judge_functions(contents) + judge_results(contents) + judge_files(contents) + \
+        judge_messages(contents)
