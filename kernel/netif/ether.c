@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* ether.c - hardware addresses and packets of an interface over windows; see ether.h. Pure. */
+#include <linux/errno.h>
 #include <linux/string.h>
 #include "netif/ether.h"
 #include "wire/bytes.h"
