@@ -346,6 +346,11 @@ static inline struct net_device *pavo_ip6_dev_find(struct net *net,
 #define pavo_keep_in_namespace(dev) ((dev)->features |= NETIF_F_NETNS_LOCAL)
 #endif
 
+/* netdev_lockdep_set_classes() moved out of netdevice.h. */
+#if PAVO_HAS_NETDEV_LOCK_HEADER
+#include <net/netdev_lock.h>
+#endif
+
 /* The common handle of remote KCOV coverage is a structure, empty without KCOV. */
 #if PAVO_HAS_KCOV_HANDLE && defined(CONFIG_KCOV)
 #define pavo_kcov_handle(number) \

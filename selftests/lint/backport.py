@@ -14,6 +14,8 @@ ADDS_ONE = re.compile(r"\beventfd_signal\(struct eventfd_ctx \*ctx\)")
 ADDS_N = re.compile(r"\b__u64 eventfd_signal\(struct eventfd_ctx \*ctx, __u64 n\);")
 ONE = "void eventfd_signal(struct eventfd_ctx *ctx);"
 N = "eventfd_signal(struct eventfd_ctx *ctx, __u64 n)"
+ANY = re.compile(r"\beventfd_signal\(struct eventfd_ctx \*ctx(, __u64 n)?\)")
+OTHER = "eventfd_signal(struct eventfd_ctx *ctx, __u64 n, int more)"
 # A file of the module that calls it.
 OBJECT = "kernel/window/event.o"
 INCLUDED = re.compile(r"^include (/\S+)/Makefile$", re.MULTILINE)
@@ -89,8 +91,7 @@ def judge(tree, folder, headers, jobs):
         bad.append("probed.h does not have the changed header")
 
     # Again, which asks only the probes that read this header.
-    write(place / HEADER, changed.replace(ONE, N.replace("n)", "n, int x);")) if adds_one
-          else changed.replace(N, N.replace("n)", "n, int x)")))
+    write(place / HEADER, ANY.sub(OTHER, changed))
     status, said = make(tree, "", "", *build)
     lines = said.splitlines()
     if not status:

@@ -207,6 +207,9 @@ def a_header_of_another_version_is_made_of_both_kinds():
     assert backport.change(old) == (f"{backport.ONE}\n", True)
     assert backport.change(new) == (
         "static inline void eventfd_signal(struct eventfd_ctx *ctx, __u64 n)\n{\n}\n", False)
+    other = backport.OTHER
+    assert [backport.ANY.sub(other, text) for text in (old, backport.ONE, new)] == [
+        f"__u64 {other};\n", f"void {other};", f"static inline void {other}\n{{\n}}\n"]
 
 
 TESTS = [tests.give(Kernel, test) for test in (
