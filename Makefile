@@ -78,6 +78,7 @@ help:
 	@echo 'make            build the module (build/kernel/VERSION/pavo.ko), provider, library, tools'
 	@echo 'make install    install both (as root; DESTDIR= is honoured)'
 	@echo 'make uninstall  remove what it installed, for all kernels'
+	@echo "make packages   Debian's packages of all parts, in build/packages"
 	@echo 'make demo       two virtual machines move real data (first time: a few minutes)'
 	@echo 'make test       all tests; ONLY=group for one, KERNEL=version for another kernel,'
 	@echo '                CHANGED=REVISION for the tests that a change since then can affect'
@@ -160,6 +161,9 @@ install: build-deps modules userspace
 uninstall: anew $(BUILD)/build.ninja
 	@qemu-scripts/uninstall '$(BUILD)' '$(DESTDIR)'
 
+packages: packages-deps
+	@DEB_BUILD_OPTIONS=parallel=$(JOBS) packaging/make-packages '$(BUILD)/packages'
+
 clean:
 	rm -rf $(BUILD)
 
@@ -186,7 +190,7 @@ build-deps:
 test-deps:
 	@qemu-scripts/install-deps $(or $(GROUPS_ASKED),test)
 
-demo-deps bench-deps lint-deps format-deps pyverbs-deps:
+demo-deps bench-deps lint-deps format-deps pyverbs-deps packages-deps:
 	@qemu-scripts/install-deps $(@:-deps=)
 
 full-deps:
@@ -280,7 +284,7 @@ bench-direct: bench-deps kernel modules
 	$(call build,tests-bench-direct)
 	selftests/bench/direct $(BENCH)
 
-.PHONY: help all modules links need-headers anew userspace install uninstall clean deps format \
+.PHONY: help all modules links need-headers anew userspace install uninstall packages clean deps format \
 	kernel build-deps test-deps demo-deps bench-deps lint-deps format-deps pyverbs-deps \
-	full-deps lint plan-modules test test-full test-parts need-group soak test-pyverbs demo \
+	packages-deps full-deps lint plan-modules test test-full test-parts need-group soak test-pyverbs demo \
 	bench profile bench-windows bench-keys bench-scale bench-direct
