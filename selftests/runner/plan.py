@@ -112,6 +112,11 @@ TEST = {
     # Long: fresh roots of both distributions.
     "vm-fresh": Row(kernels=HOST, once=True, asked=True, module=False,
                     inputs=("qemu-scripts/",)),
+    # Long: packages, in fresh roots of both distributions.
+    "packaging": Row(kernels=HOST, once=True, asked=True, module=False,
+                     inputs=("kernel/", "uapi/", "userspace/", "packaging/", "docs/",
+                             "qemu-scripts/", "Kbuild", "README.md",
+                             "selftests/verbs/lib.sh")),
     "life": Row(kernels=NATIVE, calls=True,
                 inputs=GUEST_INPUTS + ("userspace/", "packaging/", "selftests/lint/counters.py",
                                        "docs/applications.md"),
@@ -185,6 +190,7 @@ FULL = {
     "paths": on_kernels("paths", "default", "native"),
     "vm": on_kernels("vm", "native", "default"),
     "vm-fresh": dataclasses.replace(TEST["vm-fresh"], asked=False),
+    "packaging": dataclasses.replace(TEST["packaging"], asked=False),
     # On "devices" processes map memory of a controller.
     "disks": on_kernels("disks", "default", "devices", "sanitizer"),
     "disks-nodes": dataclasses.replace(TEST["disks-nodes"], asked=False),
