@@ -199,11 +199,28 @@ says_no_adapter()
 	refused grep 'not found' < <(in_root ldd "$1")
 }
 
+# A program that asks for an adapter at once; the examples look for each other before.
+write_opens()
+{
+	cat >"$root/tmp/opens.cpp" <<-'END'
+	#include <cstdio>
+	#include <pavo/device.hpp>
+	int main(int, char **argv)
+	{
+		auto device = pavo::Device::open(argv[1]);
+		if (!device)
+			fprintf(stderr, "%s: %s\n", argv[1], device.error().message().c_str());
+		return !device;
+	}
+	END
+}
+
 links_by_pkg_config()
 {
-	in_root sh -ec "cd /tmp && c++ -std=c++20 -Wall -Wextra -o put_get \
-		$examples/put_get.cpp \$(pkg-config --cflags --libs libpavo)"
-	says_no_adapter /tmp/put_get
+	write_opens
+	in_root sh -ec "cd /tmp && c++ -std=c++20 -Wall -Wextra -o opens opens.cpp \
+		\$(pkg-config --cflags --libs libpavo)"
+	says_no_adapter /tmp/opens
 	# the provider's functions, which lie in no folder of the loader
 	in_root sh -ec "cd /tmp && c++ -std=c++20 -Wall -Wextra -o shared_lock \
 		$examples/shared_lock.cpp \$(pkg-config --cflags --libs libpavo pavodv)"
@@ -216,6 +233,7 @@ links_by_pkg_config()
 
 links_by_cmake()
 {
+	write_opens
 	rm -rf "$root/tmp/cmake"
 	mkdir "$root/tmp/cmake"
 	cat >"$root/tmp/cmake/CMakeLists.txt" <<-END
@@ -227,8 +245,8 @@ links_by_cmake()
 	endif()
 	find_package(pavo ${version%.*} REQUIRED)
 	message(STATUS "version \${pavo_VERSION}.")
-	add_executable(ping_pong $examples/ping_pong.cpp)
-	target_link_libraries(ping_pong PRIVATE pavo::pavo)
+	add_executable(opens /tmp/opens.cpp)
+	target_link_libraries(opens PRIVATE pavo::pavo)
 	add_executable(shared_lock $examples/shared_lock.cpp)
 	target_link_libraries(shared_lock PRIVATE pavo::pavo pavo::dv)
 	END
@@ -237,7 +255,7 @@ links_by_cmake()
 		return 1
 	}
 	grep -F -- "-- version $version." "$logs/cmake"
-	says_no_adapter /tmp/cmake/b/ping_pong
+	says_no_adapter /tmp/cmake/b/opens
 	in_root ldd /tmp/cmake/b/shared_lock | grep /libibverbs/libpavo-rdmav
 }
 
