@@ -353,7 +353,11 @@ static void take_peer_read(struct pavo_operation *op,
 	enum pavo_tid_verdict verdict =
 		pavo_tid_check_request(&op->now, wreth->tid);
 
-	if (verdict == PAVO_TID_BEGIN && op->now.placing)
+	/*
+	 * An operation that a peer began and does not go on with gives way, as it does to data of a
+	 * newer one. What this end's own process requested does not.
+	 */
+	if (verdict == PAVO_TID_BEGIN && op->now.placing && op->requested)
 		verdict = PAVO_TID_BUSY;
 	if (verdict != PAVO_TID_BEGIN)
 		drop_for_tid(tr, verdict);

@@ -20,6 +20,7 @@ void pavo_operation_begin(struct pavo_operation *op,
 	op->now.feeding = false;
 	op->notify = false;
 	op->own = false;
+	op->requested = false;
 	op->reading = false;
 	op->flags = wreth->flags & PAVO_RDMA_FLAGS;
 	op->attempts = wreth->attempts;
@@ -203,6 +204,7 @@ static void begin_window_write(struct pavo_operation *op,
 static void begin_read(struct pavo_operation *op, struct pavo_transition *tr)
 {
 	op->notify = op->flags & PAVO_RDMA_NOTIFY_TARGET;
+	op->requested = true;
 	op->reading = !(op->flags & PAVO_RDMA_TO_FIFO);
 	op->to = tr->req->local;
 	pavo_operation_expect(op);

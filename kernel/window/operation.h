@@ -60,6 +60,7 @@ enum pavo_third_role {
  * @own:      a frame RDMA_WRITE of this process began the operation, and is to be marked
  * @sends:    counts the operations that it began to send, for all windows that had the rCxt, so
  *            that each value is used once
+ * @requested: this process requested the data that it takes
  * @reading:  it takes data for memory that this process named, at @to
  * @flags:    of the operation, see struct pavo_rdma_request
  * @attempts: likewise
@@ -90,6 +91,7 @@ struct pavo_operation {
 	bool notify;
 	bool own;
 	u64 sends;
+	bool requested;
 	bool reading;
 	u8 flags;
 	u16 attempts;

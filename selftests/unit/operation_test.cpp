@@ -338,6 +338,7 @@ TEST(Operation, TakesRequestsByItsState)
 		uint8_t flags;
 		pavo_action action;
 		uint32_t counter;
+		bool requested = false;
 	} cases[] = {
 		{idle, 5, 0, PAVO_ACTION_FIND_ROUTE, 0},
 		{idle, 5, from_fifo, PAVO_ACTION_PUT_READ, 0},
@@ -345,7 +346,11 @@ TEST(Operation, TakesRequestsByItsState)
 		{sending, 5, 0, PAVO_ACTION_NONE, PAVO_CNT_rx_drop_rcxt_busy},
 		{sending, 4, 0, PAVO_ACTION_NONE, PAVO_CNT_rx_drop_tid},
 		{placing, 5, from_fifo, PAVO_ACTION_NONE,
-		 PAVO_CNT_rx_drop_rcxt_busy},
+		 PAVO_CNT_rx_drop_rcxt_busy, true},
+		{placing, 5, 0, PAVO_ACTION_NONE, PAVO_CNT_rx_drop_rcxt_busy,
+		 true},
+		{placing, 5, 0, PAVO_ACTION_FIND_ROUTE, 0},
+		{placing, 4, 0, PAVO_ACTION_NONE, PAVO_CNT_rx_drop_tid},
 		{feeding, 5, from_fifo, PAVO_ACTION_PUT_READ, 0},
 	};
 
@@ -355,6 +360,7 @@ TEST(Operation, TakesRequestsByItsState)
 		pavo_pkt pkt = Machine::packet(PAVO_OP_WINDOW_READ, c.tid);
 
 		pkt.rdma.flags = c.flags;
+		machine.op.requested = c.requested;
 		machine.take(pkt);
 		EXPECT_EQ(machine.tr.action, c.action);
 		EXPECT_EQ(counted(machine.tr), counts(c.counter));

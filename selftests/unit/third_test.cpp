@@ -287,17 +287,22 @@ TEST(Third, TheSourceTakesRequestsAsReads)
 		pavo_attempt now;
 		uint64_t tid;
 		uint32_t counter;
+		bool requested = false;
 	} cases[] = {
 		{idle, 5, 0},
 		{idle, 4, PAVO_CNT_rx_drop_tid},
 		{sending, 5, PAVO_CNT_rx_drop_rcxt_busy},
-		{placing, 5, PAVO_CNT_rx_drop_rcxt_busy},
+		{placing, 5, PAVO_CNT_rx_drop_rcxt_busy, true},
+		{placing, 4, PAVO_CNT_rx_drop_tid},
+		/* A write whose controller may have been killed. */
+		{placing, 5, 0},
 	};
 
 	for (auto &c : cases) {
 		SCOPED_TRACE(&c - cases);
 		Machine machine(c.now);
 
+		machine.op.requested = c.requested;
 		machine.take(request_packet(c.tid));
 		EXPECT_EQ(counted(machine.tr), counts(c.counter));
 		EXPECT_EQ(machine.tr.action, c.counter ?
