@@ -302,7 +302,9 @@ struct Villain : testing::Test {
 		body(to, false);
 		memcpy(&third.request, to, sizeof(third.request));
 		third.request.flags = uint8_t(one_in(12) ? random() : 0);
-		third.request.local_pvo = pvo(there, 12);
+		/* Where a write has its source. */
+		third.request.local_pvo = harmless ? there.pvo() :
+						     pvo(there, 12);
 		third.node = uint16_t(one_in(24) ? random() : node_b);
 		third.reserved = uint16_t(one_in(24) ? random() : 0);
 		third.window = one_in(24) ? uint32_t(random()) :
