@@ -193,6 +193,7 @@ enum pavo_status pavo_xmit_flush(struct pavo_tx *tx)
 {
 	enum pavo_status status;
 	struct pavo_meta meta;
+	int err;
 
 	if (likely(!tx->coalesced.skb))
 		return PAVO_ST_OK;
@@ -205,9 +206,10 @@ enum pavo_status pavo_xmit_flush(struct pavo_tx *tx)
 		.port = tx->conn->port,
 		.qpn = tx->conn->qpn,
 	};
-	status = get_net_status(pavo_coalesced_send(
-		tx->stats, tx->flow, pavo_flow_get_route(tx->flow),
-		&tx->coalesced, &meta));
+	err = pavo_coalesced_send(tx->stats, tx->flow,
+				  pavo_flow_get_route(tx->flow), &tx->coalesced,
+				  &meta);
+	status = get_net_status(err);
 	if (unlikely(status == PAVO_ST_BUSY)) {
 		/* A device queue may be too short for any coalesced packets. */
 		pavo_tx_lost(tx);

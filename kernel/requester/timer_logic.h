@@ -252,8 +252,8 @@ static inline u64 pavo_timer_get_next(const struct pavo_timer_state *t)
 }
 
 /**
- * pavo_timer_get_slack - ns by which the hrtimer may fire after pavo_timer_get_next(). The set value
- * is the least of a range (IBA 9.7.6.1.3). 0 if the RNR timer runs.
+ * pavo_timer_get_slack - ns by which the hrtimer may fire after pavo_timer_get_next(). The set
+ * value is the least of a range (IBA 9.7.6.1.3). 0 if the RNR timer runs.
  * @t: the timers
  */
 static inline u64 pavo_timer_get_slack(const struct pavo_timer_state *t)

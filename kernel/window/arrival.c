@@ -276,9 +276,10 @@ static void begin_or_resume(struct pavo_operation *op,
 static void take_data(struct pavo_operation *op, struct pavo_transition *tr)
 {
 	const struct pavo_pkt *pkt = tr->pkt;
-	const enum pavo_tid_verdict verdict = pavo_tid_check_data(
-		&op->now, pkt->rdma.tid, pkt->rdma.attempts);
+	enum pavo_tid_verdict verdict;
 
+	verdict = pavo_tid_check_data(&op->now, pkt->rdma.tid,
+				      pkt->rdma.attempts);
 	switch (verdict) {
 	case PAVO_TID_BEGIN:
 	case PAVO_TID_RESUME:

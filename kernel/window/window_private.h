@@ -291,7 +291,7 @@ static inline void pavo_window_arrived(struct pavo_fifo_window *window)
 	/* Pairs with pavo_event_early(): a frame that is counted is visible. */
 	smp_mb__before_atomic();
 	atomic_inc(&window->written);
-	/* Pairs with pavo_fifo_set_threshold(): a process that sets, then polls, misses no frame. */
+	/* Pairs with pavo_fifo_set_threshold(): a process that sets it, then polls, sees all. */
 	smp_mb__after_atomic();
 	if (!atomic_dec_if_positive(&window->recv.threshold))
 		pavo_window_event(window);
