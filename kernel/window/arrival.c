@@ -356,7 +356,7 @@ static void take_peer_read(struct pavo_operation *op,
 
 	/*
 	 * An operation that a peer began and does not go on with gives way, as it does to data of a
-	 * newer one. What this end's own process requested does not.
+	 * newer one. Data that this end's own process requested does not.
 	 */
 	if (verdict == PAVO_TID_BEGIN && op->now.placing && op->requested)
 		verdict = PAVO_TID_BUSY;

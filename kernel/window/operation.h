@@ -342,6 +342,8 @@ void pavo_operation_piece(struct pavo_operation *op,
 			  struct pavo_transition *tr);
 /**
  * pavo_operation_begin_request - set up the operation of @tr->req.
+ * @op: the operation
+ * @tr: transition; its state is set
  *
  * Return: 0; -EBUSY: the tid is refused, as @tr->state says.
  */

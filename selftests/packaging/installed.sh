@@ -222,9 +222,9 @@ links_by_pkg_config()
 		\$(pkg-config --cflags --libs libpavo)"
 	says_no_adapter /tmp/opens
 	# the provider's functions, which lie in no folder of the loader
-	in_root sh -ec "cd /tmp && c++ -std=c++20 -Wall -Wextra -o shared_lock \
+	in_root sh -ec "cd /tmp && c++ -std=c++20 -Wall -Wextra -o linked \
 		$examples/shared_lock.cpp \$(pkg-config --cflags --libs libpavo pavodv)"
-	in_root ldd /tmp/shared_lock | grep -E 'libpavo-rdmav[0-9]+.so => /usr/lib/.*/libibverbs/'
+	in_root ldd /tmp/linked | grep -E 'libpavo-rdmav[0-9]+.so => /usr/lib/.*/libibverbs/'
 	printf '%s\n' '#include <pavo/pavo.h>' '#include <pavo/mr_cache.h>' \
 		'int main(void) { return !pavo_mr_cache_create; }' >"$root/tmp/c.c"
 	in_root sh -ec 'cd /tmp && cc -Wall -Wextra -Wpedantic -Werror -o c c.c \
@@ -247,8 +247,8 @@ links_by_cmake()
 	message(STATUS "version \${pavo_VERSION}.")
 	add_executable(opens /tmp/opens.cpp)
 	target_link_libraries(opens PRIVATE pavo::pavo)
-	add_executable(shared_lock $examples/shared_lock.cpp)
-	target_link_libraries(shared_lock PRIVATE pavo::pavo pavo::dv)
+	add_executable(linked $examples/shared_lock.cpp)
+	target_link_libraries(linked PRIVATE pavo::pavo pavo::dv)
 	END
 	in_root sh -ec 'cd /tmp/cmake && cmake -B b && cmake --build b' >"$logs/cmake" 2>&1 || {
 		tail -n 20 "$logs/cmake"
@@ -256,7 +256,7 @@ links_by_cmake()
 	}
 	grep -F -- "-- version $version." "$logs/cmake"
 	says_no_adapter /tmp/cmake/b/opens
-	in_root ldd /tmp/cmake/b/shared_lock | grep /libibverbs/libpavo-rdmav
+	in_root ldd /tmp/cmake/b/linked | grep /libibverbs/libpavo-rdmav
 }
 
 # libibverbs loads a provider for its own number alone, so the package needs the release.

@@ -41,7 +41,7 @@ struct Kind {
 };
 
 /* All that a process makes by verbs without limit of its own. */
-constexpr Kind kinds[] = {{"pd", 200},	  {"ah", 150},	 {"mr", 800},
+constexpr Kind kinds[] = {{"pd", 200},	  {"ah", 150},	 {"mr", 350},
 			  {"mw", 500},	  {"xrcd", 150}, {"cq", 4096},
 			  {"srq", 4096},  {"qp", 8192},	 {"target", 4096},
 			  {"watch", 4096}};
