@@ -11,9 +11,9 @@
 #define ARG struct kobject *kobj
 #endif
 
-static const struct kobj_ns_type_operations *find(ARG)
+static const struct kobj_ns_type_operations *find_ns_type(ARG)
 {
 	return NULL;
 }
 
-const struct kobj_type probe = { .child_ns_type = find };
+const struct kobj_type probe = { .child_ns_type = find_ns_type };

@@ -11,10 +11,10 @@
 #define CONST
 #endif
 
-static ssize_t show(CONST struct class *class,
-		    CONST struct class_attribute *attr, char *buf)
+static ssize_t show_attribute(CONST struct class *class,
+			      CONST struct class_attribute *attr, char *buf)
 {
 	return 0;
 }
 
-const struct class_attribute probe = { .show = show };
+const struct class_attribute probe = { .show = show_attribute };

@@ -11,17 +11,17 @@
 #define ARGS struct ib_qp *qp
 #endif
 
-static int bind(struct rdma_counter *counter, ARGS)
+static int bind_counter(struct rdma_counter *counter, ARGS)
 {
 	return 0;
 }
 
-static int unbind(ARGS)
+static int unbind_counter(ARGS)
 {
 	return 0;
 }
 
 const struct ib_device_ops probe = {
-	.counter_bind_qp = bind,
-	.counter_unbind_qp = unbind,
+	.counter_bind_qp = bind_counter,
+	.counter_unbind_qp = unbind_counter,
 };

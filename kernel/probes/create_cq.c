@@ -11,9 +11,10 @@
 #define ARGS struct ib_udata *udata
 #endif
 
-static int create(struct ib_cq *cq, const struct ib_cq_init_attr *attr, ARGS)
+static int create_ring(struct ib_cq *cq, const struct ib_cq_init_attr *attr,
+		       ARGS)
 {
 	return 0;
 }
 
-const struct ib_device_ops probe = { .create_cq = create };
+const struct ib_device_ops probe = { .create_cq = create_ring };

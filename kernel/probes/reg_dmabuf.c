@@ -14,10 +14,10 @@
 #define ARGS struct ib_udata *udata
 #endif
 
-static struct ib_mr *reg(struct ib_pd *pd, u64 offset, u64 length, u64 iova,
-			 int fd, int access, ARGS)
+static struct ib_mr *reg_dmabuf_memory(struct ib_pd *pd, u64 offset, u64 length,
+				       u64 iova, int fd, int access, ARGS)
 {
 	return NULL;
 }
 
-const struct ib_device_ops probe = { .reg_user_mr_dmabuf = reg };
+const struct ib_device_ops probe = { .reg_user_mr_dmabuf = reg_dmabuf_memory };

@@ -11,10 +11,10 @@
 #define ARGS struct ib_udata *udata
 #endif
 
-static struct ib_mr *reg(struct ib_pd *pd, u64 start, u64 length, u64 iova,
-			 int access, ARGS)
+static struct ib_mr *reg_user_memory(struct ib_pd *pd, u64 start, u64 length,
+				     u64 iova, int access, ARGS)
 {
 	return NULL;
 }
 
-const struct ib_device_ops probe = { .reg_user_mr = reg };
+const struct ib_device_ops probe = { .reg_user_mr = reg_user_memory };

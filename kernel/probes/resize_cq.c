@@ -13,9 +13,9 @@
 #define SIZE int
 #endif
 
-static int resize(struct ib_cq *cq, SIZE cqe, struct ib_udata *udata)
+static int resize_ring(struct ib_cq *cq, SIZE cqe, struct ib_udata *udata)
 {
 	return 0;
 }
 
-const struct ib_device_ops probe = { .OP = resize };
+const struct ib_device_ops probe = { .OP = resize_ring };

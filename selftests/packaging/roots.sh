@@ -47,9 +47,9 @@ open_root()
 	mount -t proc proc "$root/proc"
 	mount -t sysfs -o ro sysfs "$root/sys"
 	mount -t devpts -o newinstance devpts "$root/dev/pts"
-	mkdir -p "$root/packages" "$root/root/.cache/ccache" "$root/var/cache/apt/archives"
+	mkdir -p "$root/packages" "$root/var/cache/ccache" "$root/var/cache/apt/archives"
 	mount --bind "$packages" "$root/packages"
-	mount --bind "$cache/ccache" "$root/root/.cache/ccache"
+	mount --bind "$cache/ccache" "$root/var/cache/ccache"
 	mount --bind "$cache/archives" "$root/var/cache/apt/archives"
 }
 
@@ -63,7 +63,7 @@ close_root()
 in_root()
 {
 	env -i HOME=/root PATH=/usr/lib/ccache:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C \
-		DEBIAN_FRONTEND=noninteractive CCACHE_BASEDIR=/pavo CCACHE_NOHASHDIR=1 \
+		DEBIAN_FRONTEND=noninteractive CCACHE_DIR=/var/cache/ccache CCACHE_BASEDIR=/pavo CCACHE_NOHASHDIR=1 \
 		DEB_BUILD_OPTIONS="parallel=${PAVO_SEATS:-$(nproc)}" \
 		chroot "$root" "$@"
 }
