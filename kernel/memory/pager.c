@@ -342,16 +342,14 @@ static bool take_slice(struct list_head *of_odp, struct list_head *over)
 	return true;
 }
 
-/* A thread that takes a fault of @odp meanwhile ends it at once (pavo_odp_fault()). */
+/* A thread that takes a fault of @odp later ends it at once (pavo_odp_fault()). Lock held. */
 static void kill_servers(struct pavo_pager *pager, const struct pavo_odp *odp)
 {
 	struct pavo_fault *fault;
 
-	spin_lock_bh(&lock);
 	list_for_each_entry(fault, &pager->serving, list)
 		if (fault->odp == odp)
 			send_sig(SIGKILL, fault->thread, 1);
-	spin_unlock_bh(&lock);
 }
 
 void pavo_pager_end(struct pavo_pager *pager, const struct pavo_odp *odp,
@@ -361,9 +359,9 @@ void pavo_pager_end(struct pavo_pager *pager, const struct pavo_odp *odp,
 	LIST_HEAD(over);
 	bool more;
 
-	kill_servers(pager, odp);
 	do {
 		spin_lock_bh(&lock);
+		kill_servers(pager, odp);
 		more = take_slice(of_odp, &over);
 		spin_unlock_bh(&lock);
 		list_for_each_entry_safe(fault, next, &over, list)

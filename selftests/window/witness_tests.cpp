@@ -8,7 +8,6 @@
 #include <iostream>
 #include <vector>
 
-#include "../common/slow_kernel.h"
 #include "../common/witness.h"
 #include "adapter.h"
 
@@ -35,7 +34,7 @@ template <class Drive> void expect_sharing(Drive &&drive)
 /* A cancel looks at all held requests of the window. */
 TEST(Witness, HasTheCpuWhileManyContextsAreCancelled)
 {
-	const uint32_t frames = common::slow_kernel() ? 2048 : 32768;
+	const uint32_t frames = common::judges_time() ? 32768 : 2048;
 	Pair pair(false, 256, frames);
 	uint32_t contexts[2];
 
@@ -60,7 +59,7 @@ constexpr uint32_t rounds_of_worker = 64;
 /* Messages that fill a send FIFO; the peer takes none, and drops most. */
 TEST(Witness, HasTheCpuWhileAWindowSends)
 {
-	const uint32_t frames = common::slow_kernel() ? 2048 : 32768;
+	const uint32_t frames = common::judges_time() ? 32768 : 2048;
 	Parameter quantum("window_quantum", frames / rounds_of_worker);
 	Pair pair(false, 256, frames);
 	const std::vector<std::byte> payload(pair.a.max_payload());
@@ -85,7 +84,7 @@ TEST(Witness, HasTheCpuWhileAWindowSends)
 TEST(Witness, HasTheCpuWhileAWindowMovesMemory)
 {
 	constexpr uint32_t length = 1 << 20, most_quantum = 1024;
-	const uint64_t times = common::slow_kernel() ? 1 : 16;
+	const uint64_t times = common::judges_time() ? 16 : 1;
 	Parameter quantum("window_quantum", most_quantum);
 	Ends ends(length);
 	/* Fewer packets than the interface's backlog takes (guest.sh): none may be lost. */
