@@ -114,10 +114,8 @@ int pavo_rx_next(struct pavo_rx *rx)
 	return 0;
 }
 
-u32 pavo_rx_unit_bytes(const struct pavo_rx *rx)
+u32 pavo_rx_coalesced_bytes(const struct pavo_rx *rx)
 {
-	if (!rx->meta.packets)
-		return pavo_gso_bytes(&rx->pkt, rx->pkt.payload);
 	return rx->skb->len - rx->at - sizeof(rx->meta) -
 	       pavo_coalesced_get_trailer(rx->meta.packets) +
 	       rx->meta.packets * PAVO_ICRC_LEN;

@@ -215,8 +215,7 @@ int pavo_tx_send_deferred(const struct pavo_stats *stats,
 {
 	unsigned int hdr_len = pavo_opcode_get_info(pkt->opcode)->hdr_len;
 	unsigned int payload = skb->len - hdr_len;
-	u32 bytes = pkt->npkts > 1 ? pavo_gso_bytes(pkt, payload) :
-				     skb->len + pkt->pad + PAVO_ICRC_LEN;
+	u32 bytes = pavo_gso_count_bytes(pkt, payload);
 	unsigned int offset = pkt->pad + PAVO_ICRC_LEN;
 	u8 *trailer;
 

@@ -288,13 +288,17 @@ static inline u32 pavo_rx_get_packets(const struct pavo_rx *rx)
 	return rx->meta.packets ?: rx->pkt.npkts;
 }
 
-/** pavo_rx_unit_bytes - pavo_rx_get_wire_bytes() of packets that came as one. */
-u32 pavo_rx_unit_bytes(const struct pavo_rx *rx);
+/** pavo_rx_coalesced_bytes - pavo_rx_get_wire_bytes() of a coalesced packet. */
+u32 pavo_rx_coalesced_bytes(const struct pavo_rx *rx);
 
 /** pavo_rx_get_wire_bytes - bytes that these packets have on a wire behind their UDP headers. */
 static inline u32 pavo_rx_get_wire_bytes(const struct pavo_rx *rx)
 {
-	return rx->unit ? pavo_rx_unit_bytes(rx) : rx->skb->len - rx->at;
+	if (!rx->unit)
+		return rx->skb->len - rx->at;
+	if (pavo_rx_has_next(rx))
+		return pavo_rx_coalesced_bytes(rx);
+	return pavo_gso_count_bytes(&rx->pkt, rx->pkt.payload);
 }
 
 /**

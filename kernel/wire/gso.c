@@ -91,13 +91,11 @@ unsigned int pavo_gso_segment_head(u8 *hdr, const struct pavo_pkt *gso, u32 i)
 	return pavo_build(hdr, &pkt);
 }
 
-u32 pavo_gso_bytes(const struct pavo_pkt *gso, u32 payload)
+u32 pavo_gso_count_many(const struct pavo_pkt *gso, u32 payload)
 {
 	u32 n = gso->npkts;
 	u32 bytes = payload + gso->pad + n * PAVO_ICRC_LEN;
 
-	if (n == 1)
-		return bytes + pavo_opcode_get_info(gso->opcode)->hdr_len;
 	bytes += pavo_opcode_get_info(get_segment_opcode(gso, 0))->hdr_len;
 	if (n > 2)
 		bytes += (n - 2) *

@@ -272,12 +272,21 @@ bool pavo_gso_is_allowed(u8 opcode);
  */
 unsigned int pavo_gso_segment_head(u8 *hdr, const struct pavo_pkt *gso, u32 i);
 
+/* pavo_gso_count_many - pavo_gso_count_bytes() of two packets or more. */
+u32 pavo_gso_count_many(const struct pavo_pkt *gso, u32 payload);
+
 /**
- * pavo_gso_bytes - return the bytes behind the UDP headers of all packets of a super-packet.
- * @gso:     headers of the super-packet, with npkts
+ * pavo_gso_count_bytes - return the bytes behind the UDP headers of all packets of a super-packet.
+ * @gso:     headers of the super-packet, or of one packet, with npkts
  * @payload: bytes of payload
  */
-u32 pavo_gso_bytes(const struct pavo_pkt *gso, u32 payload);
+static inline u32 pavo_gso_count_bytes(const struct pavo_pkt *gso, u32 payload)
+{
+	if (gso->npkts > 1)
+		return pavo_gso_count_many(gso, payload);
+	return pavo_opcode_get_info(gso->opcode)->hdr_len + payload + gso->pad +
+	       PAVO_ICRC_LEN;
+}
 
 /**
  * pavo_gso_append - append a packet to a super-packet, if it is the next one of the message.

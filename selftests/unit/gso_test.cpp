@@ -176,7 +176,7 @@ TEST(Gso, CountsTheBytesOfItsPackets)
 							       &gso, i) +
 					 unit + PAVO_ICRC_LEN;
 			}
-			EXPECT_EQ(pavo_gso_bytes(&gso, payload), bytes)
+			EXPECT_EQ(pavo_gso_count_bytes(&gso, payload), bytes)
 				<< int(opcode) << ", " << npkts;
 		}
 }
