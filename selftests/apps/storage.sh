@@ -8,7 +8,7 @@
 # on the other.
 storage()
 {
-	local module PAIR_LIMIT=$((${PAIR_LIMIT:-120} * 3))
+	local module PAIR_LIMIT=$((${PAIR_LIMIT:-240} * 3))
 	needs "$2" "$3" || return 0
 	for module in "${@:4}"; do
 		modinfo "$module" >/dev/null 2>&1 && continue

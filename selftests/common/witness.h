@@ -3,8 +3,9 @@
  * witness.h - a thread that notes for how long it was without a CPU. Used by tests of loops that
  * must not keep a CPU from other tasks.
  *
- * A busy host takes the CPU from the guest now and then, so the best of some rounds counts. A loop
- * without a budget fails in each: its work is so much that it takes ten times as long.
+ * A busy host takes the CPU from the guest now and then, so the best of some rounds counts, and a
+ * round that fails is compared with a thread that computes as long. A loop without a budget fails
+ * in each: its work is so much that it takes ten times as long.
  */
 #pragma once
 
@@ -73,6 +74,8 @@ private:
 /* No loop of the module keeps a CPU from other tasks for so long. */
 constexpr auto longest_without_cpu = std::chrono::milliseconds(50);
 constexpr int witness_rounds = 10;
+/* So long a thread computes for comparison, at most. */
+constexpr std::chrono::nanoseconds longest_control = std::chrono::seconds(2);
 
 /*
  * Can a time be judged? In an emulated guest the host's other tasks decide on it, and checkers make
@@ -89,6 +92,8 @@ inline bool judges_time()
 /* The longest time that a witness had no CPU, of how much. */
 struct WithoutCpu {
 	std::chrono::nanoseconds longest, all;
+	/* beside a thread that computes as long */
+	std::chrono::nanoseconds computing = {};
 
 	/*
 	 * A host that is several times slower takes longer for all: a fiftieth of that is allowed.
@@ -96,10 +101,23 @@ struct WithoutCpu {
 	 */
 	bool allowed() const
 	{
-		return !judges_time() || longest < longest_without_cpu ||
+		return !judges_time() ||
+		       longest < longest_without_cpu + computing ||
 		       longest < all / 50;
 	}
 };
+
+/* How long a witness has no CPU beside a thread that computes. */
+inline std::chrono::nanoseconds
+compute_beside_witness(std::chrono::nanoseconds time)
+{
+	Witness witness;
+	const auto end = std::chrono::steady_clock::now() + time;
+
+	while (std::chrono::steady_clock::now() < end)
+		;
+	return witness.end();
+}
 
 /* Drive a loop beside a witness until it has the CPU in time, or the last round ends. */
 template <class Drive> WithoutCpu drive_beside_witness(Drive &&drive)
@@ -114,6 +132,10 @@ template <class Drive> WithoutCpu drive_beside_witness(Drive &&drive)
 		drive();
 		without.all = std::chrono::steady_clock::now() - begin;
 		without.longest = witness.end();
+		without.computing = {};
+		if (!without.allowed())
+			without.computing = compute_beside_witness(
+				std::min(without.all, longest_control));
 	} while (!without.allowed() && --left);
 	return without;
 }

@@ -19,7 +19,8 @@ namespace pv {
 constexpr uint32_t many_races = 200000;
 
 struct EnvOptions {
-	uint32_t patience_ms = 20000; /* how long a completion may take */
+	/* how long a completion may take, on a busy host */
+	uint32_t patience_ms = 60000;
 	uint8_t loss_timeout = 14; /* of queue pairs: 67 ms */
 	uint64_t large = 64ull << 20; /* size of the large messages */
 	bool huge = false; /* 2 GiB - 1 too */

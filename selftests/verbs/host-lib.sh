@@ -26,8 +26,9 @@ is_slow()
 }
 
 # limit SECONDS: the time limit of a guest that needs at most so long on a quiet
-# machine. It ends what hangs; a busy machine and sanitizer kernels get more.
+# machine. It ends what hangs; a busy machine, or one that is several times slower, and
+# sanitizer kernels get more.
 limit()
 {
-	is_slow && echo $(($1 * 6)) || echo $(($1 * 2))
+	is_slow && echo $(($1 * 8)) || echo $(($1 * 4))
 }

@@ -275,7 +275,7 @@ serves()
 # of its own.
 run_step()
 {
-	eval "exec timeout ${PAIR_LIMIT:-120} $1"
+	eval "exec timeout ${PAIR_LIMIT:-240} $1"
 }
 
 # pair_step NAME SERVER READY SERVER-COMMAND CLIENT-COMMAND: called on all
