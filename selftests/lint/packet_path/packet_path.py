@@ -45,7 +45,7 @@ def run(command, **more):
 def build_module(folder, tree):
     """Builds the module of a tree with the hooks. Return: the object files."""
     for path in [*tree.glob("kernel/**/*"), *tree.glob("uapi/**/*")]:
-        if path.suffix in (".c", ".h", ".S"):
+        if path.suffix in (".c", ".h", ".S", ".sh"):
             link = folder / path.relative_to(tree)
             link.parent.mkdir(parents=True, exist_ok=True)
             if not link.is_symlink() and not link.exists():
