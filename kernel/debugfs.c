@@ -26,7 +26,7 @@ static const struct pavo_debugfs_file files[] = {
 	{},
 };
 
-static int file_show(struct seq_file *file, void *data)
+static int adapter_file_show(struct seq_file *file, void *data)
 {
 	const struct pavo_debugfs_file *of = file->private;
 
@@ -36,7 +36,7 @@ static int file_show(struct seq_file *file, void *data)
 		pavo_show_adapters(file, of->show);
 	return 0;
 }
-DEFINE_SHOW_ATTRIBUTE(file);
+DEFINE_SHOW_ATTRIBUTE(adapter_file);
 
 /* -------------------------------------------------- files of many blocks */
 
@@ -138,7 +138,7 @@ static void create_files(const struct pavo_debugfs_file *of)
 	const struct file_operations *fops;
 
 	for (; of && of->name; of++) {
-		fops = of->count_blocks ? &blocks_fops : &file_fops;
+		fops = of->count_blocks ? &blocks_fops : &adapter_file_fops;
 		debugfs_create_file(of->name, of->all ? 0444 : 0400, root,
 				    (void *)of, fops);
 	}

@@ -184,19 +184,19 @@ static int queue_group_packet(struct pavo_mcast *mcast,
 	u32 sender = hash_sender(mcast, rx);
 	struct sk_buff *skb = rx->skb;
 	unsigned long flags;
-	bool room;
+	bool queued;
 
 	spin_lock_irqsave(&mcast->deferred.lock, flags);
-	room = skb_queue_len(&mcast->deferred) < MOST_DEFERRED_PACKETS &&
-	       mcast->deferred_of[sender] < MOST_DEFERRED_OF_SENDER;
-	if (room) {
+	queued = skb_queue_len(&mcast->deferred) < MOST_DEFERRED_PACKETS &&
+		 mcast->deferred_of[sender] < MOST_DEFERRED_OF_SENDER;
+	if (queued) {
 		keep_vlan(skb);
 		skb->priority = sender;
 		mcast->deferred_of[sender]++;
 		__skb_queue_tail(&mcast->deferred, skb);
 	}
 	spin_unlock_irqrestore(&mcast->deferred.lock, flags);
-	return room ? 0 : -ENOBUFS;
+	return queued ? 0 : -ENOBUFS;
 }
 
 /* Remove and free the first packet. */

@@ -81,7 +81,7 @@ static int check_data(const struct pavo_ipfrag *split)
 	if (!bytes || (split->more && bytes & 7) ||
 	    split->offset + bytes > MOST_BYTES)
 		return -EINVAL;
-	return split->room < header + 8 ? -EMSGSIZE : 0;
+	return split->mtu < header + 8 ? -EMSGSIZE : 0;
 }
 
 static int begin_ip4(struct pavo_ipfrag *split, const u8 *head, u32 length,
@@ -198,10 +198,10 @@ static int begin_ip6(struct pavo_ipfrag *split, const u8 *head, u32 length,
 }
 
 int pavo_ipfrag_begin(struct pavo_ipfrag *split, const u8 *head, u32 length,
-		      u32 room, u32 id)
+		      u32 mtu, u32 id)
 {
 	memset(split, 0, sizeof(*split));
-	split->room = room;
+	split->mtu = mtu;
 	if (!length)
 		return -EINVAL;
 	split->ipv6 = head[0] >> 4 == 6;
@@ -237,7 +237,7 @@ int pavo_ipfrag_next(struct pavo_ipfrag *split, struct pavo_ipfrag_piece *piece)
 	piece->head_len = first ? split->first_len : split->later_len;
 	memcpy(piece->head, first ? split->first : split->later,
 	       piece->head_len);
-	piece->len = split->room - piece->head_len;
+	piece->len = split->mtu - piece->head_len;
 	more = left > piece->len;
 	/* The offset of the next one counts units of 8 bytes. */
 	piece->len = more ? piece->len & ~7u : left;

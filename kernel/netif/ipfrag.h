@@ -28,7 +28,7 @@
  * @ipv6:   else IPv4
  * @more:   the packet is a fragment itself, and not the last one
  * @offset: of its data in the packet that it is a fragment of; else 0
- * @room:   most bytes of a fragment
+ * @mtu:    most bytes of a fragment
  * @data:   where its data begins
  * @end:    where its data ends; the link may have padded it
  * @at:     bytes of data in the fragments so far
@@ -41,7 +41,7 @@ struct pavo_ipfrag {
 	bool ipv6;
 	bool more;
 	u32 offset;
-	u32 room;
+	u32 mtu;
 	u32 data;
 	u32 end;
 	u32 at;
@@ -70,14 +70,14 @@ struct pavo_ipfrag_piece {
  * @split:  set
  * @head:   its first bytes: PAVO_IPFRAG_LOOK of them, or all if it has less
  * @length: its bytes, with those that the link added
- * @room:   most bytes of a fragment
+ * @mtu:    most bytes of a fragment
  * @id:     identification, for a packet that has none: IPv6, or "don't fragment" of IPv4
  *
  * Return: 0; -EINVAL: not an IP packet, or malformed; -EMSGSIZE: the part that each fragment
  * carries leaves no space for data.
  */
 int pavo_ipfrag_begin(struct pavo_ipfrag *split, const u8 *head, u32 length,
-		      u32 room, u32 id);
+		      u32 mtu, u32 id);
 
 /** pavo_ipfrag_next - set @piece to the next fragment. Return: 0; -ENODATA: there is none. */
 int pavo_ipfrag_next(struct pavo_ipfrag *split,

@@ -151,7 +151,7 @@ static int split_packet(struct pavo_netif *netif,
 {
 	const struct sk_buff *skb = packet->skb;
 	u32 length = skb->len - ETH_HLEN, look = min(length, PAVO_IPFRAG_LOOK);
-	u32 room = pavo_kernel_window_payload(netif->window) - ETH_HLEN;
+	u32 mtu = pavo_kernel_window_payload(netif->window) - ETH_HLEN;
 	__be16 type = eth_hdr(skb)->h_proto;
 	u8 head[PAVO_IPFRAG_LOOK] = {};
 	int err;
@@ -162,7 +162,7 @@ static int split_packet(struct pavo_netif *netif,
 		return -EINVAL;
 	if (head[0] >> 4 != (type == htons(ETH_P_IP) ? 4 : 6))
 		return -EINVAL;
-	err = pavo_ipfrag_begin(&packet->frag, head, length, room,
+	err = pavo_ipfrag_begin(&packet->frag, head, length, mtu,
 				make_identification(netif, skb, head));
 	if (err)
 		return err;

@@ -254,13 +254,13 @@ pavo_recovery_send_needs_time(const struct pavo_recovery *r,
  * struct pavo_sent - packets that were sent.
  * @npkts:    their PSNs, from @next on
  * @answered: they are one request of a read or atomic
- * @inside:   it is a read and began inside a chunk
+ * @in_chunk: it is a read and began inside a chunk
  * @ack_req:  the last one had AckReq
  */
 struct pavo_sent {
 	u32 npkts;
 	bool answered;
-	bool inside;
+	bool in_chunk;
 	bool ack_req;
 };
 
@@ -291,7 +291,7 @@ pavo_recovery_sent(struct pavo_recovery *r,
 		todo = PAVO_REC_COUNT_RETRANSMIT;
 	if (what->answered)
 		r->reads_out++;
-	if (what->inside)
+	if (what->in_chunk)
 		r->reread = r->next;
 	if (!r->timer.loss && r->timer.timeout)
 		pavo_timer_set(&r->timer, now);

@@ -242,7 +242,7 @@ static void record_sent(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 span,
 	const struct pavo_sent what = {
 		.npkts = span,
 		.answered = answered,
-		.inside = answered && qp->req.cursor.pkt % PAVO_READ_CHUNK,
+		.in_chunk = answered && qp->req.cursor.pkt % PAVO_READ_CHUNK,
 		.ack_req = ack_req,
 	};
 	unsigned int todo;

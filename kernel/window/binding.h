@@ -78,8 +78,9 @@ pavo_operation_place(const struct pavo_operation *op,
 	if (!op->group)
 		return PAVO_PVO_OK;
 	*pvo = op->base + at;
-	return at <= op->room && pkt->payload <= op->room - at ? PAVO_PVO_OK :
-								 PAVO_PVO_RANGE;
+	return at <= op->bound_length && pkt->payload <= op->bound_length - at ?
+		       PAVO_PVO_OK :
+		       PAVO_PVO_RANGE;
 }
 
 /** pavo_binding_get_done_frame - the payload of a frame RDMA_BROADCAST. */

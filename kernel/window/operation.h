@@ -79,7 +79,7 @@ enum pavo_third_role {
  * @frame:    index of the frame, if @own
  * @group:    of a binding: number of its group, and @id is the group rCxt; else 0
  * @base:     of a binding: PVO of its first byte. Packets have offsets from it
- * @room:     of a binding: its bytes
+ * @bound_length: of a binding: its bytes
  * @bound:    1 + number of the counter of operations that peers begin; 0: none
  * @counter:  1 + number of the counter that the operation's end adds to; 0: none, or it has
  * @counted:  tid of the first attempt at the latest operation that was counted
@@ -108,7 +108,7 @@ struct pavo_operation {
 	u32 frame;
 	u32 group;
 	u64 base;
-	u64 room;
+	u64 bound_length;
 	u8 bound;
 	u8 counter;
 	u64 counted;

@@ -75,8 +75,8 @@ static void show_rcxt_extras(struct seq_file *file,
 			   roles[op->role], op->third.node, op->third.window,
 			   op->third.rcxt);
 	if (op->group)
-		seq_printf(file, " group %#x base %#llx room %llu", op->group,
-			   op->base, op->room);
+		seq_printf(file, " group %#x base %#llx length %llu", op->group,
+			   op->base, op->bound_length);
 	if (op->bound)
 		seq_printf(file, " bound %u", op->bound - 1);
 	if (op->counter)

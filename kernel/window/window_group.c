@@ -325,7 +325,7 @@ make_binding(struct pavo_fifo_window *window,
 	op->now.tid = args->tid;
 	op->group = args->group;
 	op->base = args->pvo;
-	op->room = args->length;
+	op->bound_length = args->length;
 	return binding;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Controllers that are late: they move bytes of a turn that is over. The buffer of that turn is
- * in quarantine until then, and no byte comes into another turn or out of it.
+ * Controllers that are late: they move bytes of a use that is over. The buffer of that use is
+ * in quarantine until then, and no byte comes into another use or out of it.
  */
 #include <algorithm>
 #include <cerrno>
@@ -49,7 +49,7 @@ std::string status_of(Env &env)
 	return said;
 }
 
-/* The turn does not end while the disk is at work: a second passes, and no byte counts. */
+/* The use does not end while the disk is at work: a second passes, and no byte counts. */
 void must_stay_open(Direct &window, uint32_t range)
 {
 	using std::chrono::seconds;
@@ -88,7 +88,7 @@ void must_be_quarantined(Env &env, bool is)
 		   is, "pavo status");
 }
 
-/* The next turn of a range while a disk has the buffer of the one before. */
+/* The next use of a range while a disk has the buffer of the one before. */
 class NextTurn {
 public:
 	NextTurn(DirectWriting &w, uint32_t range)
@@ -113,7 +113,7 @@ public:
 		w_.window.store(range_, half, half, seed_);
 		w_.window.count(range_, direct_size);
 		w_.expect(range_, "write");
-		w_.must_hold(range_, direct_size, seed_, "the next turn's");
+		w_.must_hold(range_, direct_size, seed_, "the next use's");
 	}
 
 private:
@@ -123,7 +123,7 @@ private:
 	std::vector<uint8_t> behind_;
 };
 
-/* That buffer, which no turn had since, holds what the disk wrote. */
+/* That buffer, which no use had since, holds what the disk wrote. */
 void must_have_written(Env &env, Direct &window, uint32_t buffer, uint64_t seed)
 {
 	bool seen = false;
@@ -147,8 +147,8 @@ void must_have_written(Env &env, Direct &window, uint32_t buffer, uint64_t seed)
 } // namespace
 
 PV_TEST_LOCAL("late.held_fill",
-	      "a disk fills a range after its turn was given up: the turn does "
-	      "not end before, the buffer is in quarantine, and the next turn "
+	      "a disk fills a range after its use was given up: the use does "
+	      "not end before, the buffer is in quarantine, and the next use "
 	      "of the range has no byte of it")
 {
 	const BlockDisk disk(nvme_b);
@@ -182,7 +182,7 @@ PV_TEST_LOCAL("late.held_fill",
 
 PV_TEST_LOCAL("late.queue_pair_fails",
 	      "a queue pair fails while a disk fills the range of its request: "
-	      "the request is flushed at once, and the next turn of the range "
+	      "the request is flushed at once, and the next use of the range "
 	      "has no byte of the disk")
 {
 	env.expect_async();
@@ -247,8 +247,8 @@ PV_TEST_LOCAL("late.window_closed",
 }
 
 PV_TEST_LOCAL("late.held_drain",
-	      "a disk takes a response after its turn was given up: it gets "
-	      "that response, and no byte of the next turn")
+	      "a disk takes a response after its use was given up: it gets "
+	      "that response, and no byte of the next use")
 {
 	env.expect_async();
 	const BlockDisk disk(nvme_b);
@@ -276,18 +276,18 @@ PV_TEST_LOCAL("late.held_drain",
 	w.window.count(0, direct_size);
 	w.post(0, direct_size);
 	w.expect(0, "write");
-	w.must_hold(0, direct_size, second, "the next turn's");
+	w.must_hold(0, direct_size, second, "the next use's");
 	REQUIRE(!transfer.is_over(), "it was not held back");
 	suspended.resume();
 	transfer.wait();
-	disk.must_hold(0, direct_size, seed, 0, "of the first turn");
+	disk.must_hold(0, direct_size, seed, 0, "of the first use");
 	must_be_quarantined(env, false);
 	w.window.must_be_whole(env);
 }
 
 PV_TEST_LOCAL("late.controller",
 	      "a controller that has been told to fill a range does so a "
-	      "second later, when another turn of it is under way: no byte of "
+	      "second later, when another use of it is under way: no byte of "
 	      "that is another")
 {
 	const BlockDisk disk(late);
@@ -298,7 +298,7 @@ PV_TEST_LOCAL("late.controller",
 	DirectWriting w(env, {}, two_buffers);
 	Transfer transfer;
 
-	/* On a slow host the next turn may begin too late. */
+	/* On a slow host the next use may begin too late. */
 	for (int round = 0; round < 10 && in_time < 2; round++) {
 		/* It takes one transfer a second, and this one. */
 		disk.get(0, direct_size);

@@ -23,7 +23,7 @@ struct Bound : Machine {
 	{
 		op.group = number;
 		op.base = base;
-		op.room = room;
+		op.bound_length = room;
 		op.flags = target;
 	}
 

@@ -56,7 +56,7 @@ void Driver::bind(uint32_t id, uint32_t group, uint64_t base, uint64_t room)
 	pavo_operation &op = rcxts_[id].op;
 	op.group = group;
 	op.base = base;
-	op.room = room;
+	op.bound_length = room;
 }
 
 void Driver::end(uint32_t id, pavo_frame_state state)

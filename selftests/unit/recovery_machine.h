@@ -45,9 +45,9 @@ public:
 	}
 
 	unsigned int send(uint32_t npkts, bool answered = false,
-			  bool inside = false, bool ack_req = false)
+			  bool in_chunk = false, bool ack_req = false)
 	{
-		const pavo_sent what = {npkts, answered, inside, ack_req};
+		const pavo_sent what = {npkts, answered, in_chunk, ack_req};
 
 		return pavo_recovery_sent(&r, policy, &what, now);
 	}

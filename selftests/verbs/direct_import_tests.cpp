@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Drivers that have a range of a direct window as a dma-buf: the turn of the bus side does not end
+ * Drivers that have a range of a direct window as a dma-buf: the use of the bus side does not end
  * while one of them has it mapped, and none can map it later. So no byte that is sent changes,
  * however late a driver writes.
  *
@@ -130,7 +130,7 @@ private:
 	int fd_;
 };
 
-/* The last byte is told of, and the turn goes on: none of these counts, and none is sent. */
+/* The last byte is told of, and the use goes on: none of these counts, and none is sent. */
 void must_be_held(DirectWriting &w)
 {
 	REQUIRE_EQ(w.window.try_count(0, direct_size), EBUSY,
@@ -140,7 +140,7 @@ void must_be_held(DirectWriting &w)
 	none_sent(w.link.a, 20, "while a driver may write");
 }
 
-void holds_the_turn(Env &env, Importer &importer)
+void holds_the_range(Env &env, Importer &importer)
 {
 	DirectWriting w(env, {}, two_ranges);
 	Moved busy(env.a, "direct_busy");
@@ -211,7 +211,7 @@ void comes_too_late(Env &env, Importer &importer)
 	REQUIRE_EQ(importer.try_begin(exported.fd()), EBUSY,
 		   "not the bus side's");
 	REQUIRE_EQ(refused.by(), 3u, "direct_refused");
-	/* The next turn of its range. */
+	/* The next use of its range. */
 	arm_with(env, w.window, 0, buffer);
 	importer.begin(exported);
 	importer.write(seed);
@@ -240,12 +240,12 @@ void goes_on_after_the_end(Env &env, Importer &importer)
 	REQUIRE(!(w.window.events() & POLLOUT), "no buffer");
 	w.window.store(0, 0, direct_size, seed);
 	importer.write(env.seed());
-	/* The driver holds no turn but that which was given up. */
+	/* The driver holds no use but that which was given up. */
 	w.window.count(0, direct_size);
 	importer.write(env.seed());
 	w.post(0, direct_size);
 	w.expect(0, "write");
-	w.must_hold(0, direct_size, seed, "the next turn's");
+	w.must_hold(0, direct_size, seed, "the next use's");
 	importer.end();
 	w.window.must_be_whole(env);
 }
@@ -349,7 +349,7 @@ PV_TEST_LOCAL("direct.export",
 		for (int rights : {PROT_READ, PROT_READ | PROT_WRITE}) {
 			REQUIRE(mmap(nullptr, 8192, rights, MAP_SHARED,
 				     exported.fd(), 0) == MAP_FAILED,
-				"a mapping that no end of a turn takes away");
+				"a mapping that no end of a use takes away");
 			REQUIRE_EQ(errno, EINVAL, "a mapping");
 		}
 		window.disarm(1);
@@ -382,16 +382,16 @@ PV_TEST_LOCAL("direct.export_outlives",
 
 PV_TEST_LOCAL("direct.foreign_mr",
 	      "a dma-buf of a range is memory of a region of another adapter: "
-	      "the turn ends when the region is gone, and what a peer wrote "
+	      "the use ends when the region is gone, and what a peer wrote "
 	      "there, also late, leaves by the window")
 {
 	RegionImporter region(env);
 
-	holds_the_turn(env, region);
+	holds_the_range(env, region);
 }
 
 PV_TEST_LOCAL("direct.region_late",
-	      "no region is made of a range whose turn is over: EBUSY while "
+	      "no region is made of a range whose use is over: EBUSY while "
 	      "its bytes wait, are sent, and are gone")
 {
 	RegionImporter region(env);
@@ -418,7 +418,7 @@ PV_TEST_LOCAL("direct.region_closed",
 }
 
 PV_TEST_LOCAL("direct.region_drains",
-	      "a region has a response, and not the time before: the turn "
+	      "a region has a response, and not the time before: the use "
 	      "ends when the region is gone")
 {
 	RegionImporter region(env);
@@ -457,20 +457,20 @@ PV_TEST_LOCAL("direct.region_file",
 	w.must_hold(0, direct_size, seed, "written");
 }
 
-PV_TEST_LOCAL("direct.driver_turn",
+PV_TEST_LOCAL("direct.driver_use",
 	      "a driver of another subsystem has a range, mapped for a device "
-	      "or for the CPU: the turn ends when it has given it back")
+	      "or for the CPU: the use ends when it has given it back")
 {
 	for (unsigned long way : {PAVO_IMPORT_DEVICE, PAVO_IMPORT_CPU}) {
 		DriverImporter driver(way);
 
-		holds_the_turn(env, driver);
+		holds_the_range(env, driver);
 		drains(env, driver);
 	}
 }
 
 PV_TEST_LOCAL("direct.driver_late",
-	      "no driver maps a range whose turn is over, or of which the "
+	      "no driver maps a range whose use is over, or of which the "
 	      "window is closed")
 {
 	for (unsigned long way : {PAVO_IMPORT_DEVICE, PAVO_IMPORT_CPU}) {
@@ -482,7 +482,7 @@ PV_TEST_LOCAL("direct.driver_late",
 }
 
 PV_TEST_LOCAL("direct.driver_blind",
-	      "a driver maps a range whose turn is over for the CPU, and does "
+	      "a driver maps a range whose use is over for the CPU, and does "
 	      "not ask for its access: what it writes is in no range")
 {
 	DriverImporter driver(PAVO_IMPORT_BLIND);
@@ -502,7 +502,7 @@ PV_TEST_LOCAL("direct.driver_blind",
 	w.post(0, direct_size);
 	w.expect(0, "write");
 	w.must_hold(0, direct_size, seed, "written");
-	/* It goes on in the next turn, and holds it not. */
+	/* It goes on in the next use, and holds it not. */
 	arm_with(env, w.window, 0, buffer);
 	w.window.store(0, 0, direct_size, seed);
 	driver.Importer::write(env.seed());
@@ -511,7 +511,7 @@ PV_TEST_LOCAL("direct.driver_blind",
 	w.expect(0, "write");
 	w.must_hold(0, direct_size, seed, "written");
 	driver.end();
-	/* A mapping that begins in a turn has its bytes. */
+	/* A mapping that begins in a use has its bytes. */
 	arm_with(env, w.window, 0, buffer);
 	seed = env.seed();
 	driver.begin(exported);
@@ -538,7 +538,7 @@ PV_TEST_LOCAL("direct.driver_given_up",
 
 PV_TEST_LOCAL("direct.driver_race",
 	      "a driver maps a range, writes it in two halves and gives it "
-	      "back, over and over, while turns end: no operation has one half "
+	      "back, over and over, while uses end: no operation has one half "
 	      "of a write")
 {
 	DriverImporter driver(PAVO_IMPORT_DEVICE);

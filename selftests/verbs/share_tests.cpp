@@ -80,9 +80,9 @@ PV_TEST_LOCAL("share.weights",
 	      "two that send all they can share 1:4 by the weights of their "
 	      "service levels, which change meanwhile")
 {
-	/* A turn of four quanta is a whole window, which answers have to open in time. */
+	/* A round of four quanta is a whole window, which answers have to open in time. */
 	if (!access("/sys/kernel/debug/kcsan", F_OK))
-		throw Skip("answers are later than turns on this kernel");
+		throw Skip("answers are later than rounds on this kernel");
 
 	Policy quantum(env.a, "quantum", "32");
 	Policy weights(env.a, "weights", "1:1 2:4");
@@ -98,7 +98,8 @@ PV_TEST_LOCAL("share.weights",
 	weights.set("1:1 2:4");
 	wire.change(room);
 	load.run(deep / 4);
-	weights.set("1:1 2:1 3:1"); /* turns are off: those that waited go on */
+	weights.set(
+		"1:1 2:1 3:1"); /* rounds are off: those that waited go on */
 	load.drain();
 	wire.change(no_room);
 	load.fill();
@@ -110,14 +111,14 @@ PV_TEST_LOCAL("share.weights",
 
 PV_TEST_LOCAL("share.crowd",
 	      "of 256 queue pairs that send all they can none starves, with and "
-	      "without turns")
+	      "without rounds")
 {
 	Policy quantum(env.a, "quantum", "32");
 	Policy weights(env.a, "weights", "15:1");
 
-	must_not_starve(env, 256, 1 << 12, "without turns");
+	must_not_starve(env, 256, 1 << 12, "without rounds");
 	weights.set("15:2");
-	must_not_starve(env, 256, 1 << 12, "with turns");
+	must_not_starve(env, 256, 1 << 12, "with rounds");
 
 	Policy sends(env.a, "send_credits", "32");
 	Qdisc slow(env.a, narrow);

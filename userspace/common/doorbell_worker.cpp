@@ -32,9 +32,10 @@ struct Attribute {
 int call(int fd, uint16_t method, const Attribute *attribute = nullptr)
 {
 	const uint16_t attrs = attribute ? 1 : 0;
-	alignas(ib_uverbs_ioctl_hdr) std::byte
-		room[sizeof(ib_uverbs_ioctl_hdr) + sizeof(ib_uverbs_attr)] = {};
-	auto *header = new (room) ib_uverbs_ioctl_hdr{};
+	alignas(ib_uverbs_ioctl_hdr)
+		std::byte command[sizeof(ib_uverbs_ioctl_hdr) +
+				  sizeof(ib_uverbs_attr)] = {};
+	auto *header = new (command) ib_uverbs_ioctl_hdr{};
 	int err;
 
 	header->length = static_cast<uint16_t>(sizeof(*header) +

@@ -220,8 +220,8 @@ int pavo_window_prepare_piece(pavo_window *window, uint16_t node, uint32_t to,
 		return -EMSGSIZE;
 	return status_of(own.prepare_piece(
 		{node, to}, pavo::from_abi(*piece), uint32_t(bytes),
-		[&](std::span<std::byte> room) {
-			memcpy(room.data(), data, room.size());
+		[&](std::span<std::byte> payload) {
+			memcpy(payload.data(), data, payload.size());
 		}));
 }
 

@@ -163,8 +163,8 @@ private:
 
 	void hear(Stranger &stranger)
 	{
-		auto room = std::span(stranger.hello).subspan(stranger.length);
-		ssize_t n = stranger.stream.read_some(room);
+		auto rest = std::span(stranger.hello).subspan(stranger.length);
+		ssize_t n = stranger.stream.read_some(rest);
 
 		if (n > 0)
 			stranger.length += size_t(n);

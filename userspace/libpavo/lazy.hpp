@@ -92,42 +92,43 @@ public:
 
 	/**
 	 * Get the pieces of @all; @make(Entry, number, Range) makes each.
-	 * Return: number of pieces in @room, or a negative errno.
+	 * Return: number of pieces in @pieces, or a negative errno.
 	 */
 	template <class Piece, class Make>
-	int get(Range all, std::span<Piece> room, Make &&make) noexcept
+	int get(Range all, std::span<Piece> pieces, Make &&make) noexcept
 	{
-		return get_quickly(all, room, make) ?
+		return get_quickly(all, pieces, make) ?
 			       1 :
-			       get_slowly(all, room, make);
+			       get_slowly(all, pieces, make);
 	}
 
 	/**
 	 * As get(), for one piece that is registered. It makes no call, and passes no more than six
 	 * arguments on, so that a hit saves no register on the stack.
-	 * Return: false if the caller has to call get_slowly(), which puts @room[0].entry back.
+	 * Return: false if the caller has to call get_slowly(), which puts @pieces[0].entry back.
 	 */
 	template <class Piece, class Make>
-	bool get_quickly(Range all, std::span<Piece> room, Make &&make) noexcept
+	bool get_quickly(Range all, std::span<Piece> pieces,
+			 Make &&make) noexcept
 	{
 		uint32_t number = Cache::none;
 
-		if (owner_.is_this() && is_one_piece(all) && !room.empty())
+		if (owner_.is_this() && is_one_piece(all) && !pieces.empty())
 			[[likely]] {
 			const auto *entry = cache_.get_quickly(all, number);
 
 			if (entry) [[likely]] {
-				room[0] = make(*entry, number, all);
+				pieces[0] = make(*entry, number, all);
 				return true;
 			}
 		}
-		if (!room.empty())
-			room[0].entry = number;
+		if (!pieces.empty())
+			pieces[0].entry = number;
 		return false;
 	}
 
 	template <class Piece, class Make>
-	[[gnu::noinline]] int get_slowly(Range all, std::span<Piece> room,
+	[[gnu::noinline]] int get_slowly(Range all, std::span<Piece> pieces,
 					 Make &&make) noexcept
 	{
 		int64_t entry = 0;
@@ -135,8 +136,8 @@ public:
 
 		if (!owner_.is_this())
 			return -ECHILD;
-		if (!room.empty() && room[0].entry != Cache::none)
-			cache_.put(room[0].entry);
+		if (!pieces.empty() && pieces[0].entry != Cache::none)
+			cache_.put(pieces[0].entry);
 		if (all.end < all.start)
 			return -EFAULT;
 		for (Range part = all; part.start < all.end && entry >= 0;
@@ -144,14 +145,14 @@ public:
 			part.end = std::min(all.end - 1,
 					    end_of_fragment(part.start)) +
 				   1;
-			entry = n < room.size() ? cache_.get(part) : -ENOBUFS;
+			entry = n < pieces.size() ? cache_.get(part) : -ENOBUFS;
 			if (entry >= 0)
-				room[n++] = make(cache_.entry(entry),
-						 uint32_t(entry), part);
+				pieces[n++] = make(cache_.entry(entry),
+						   uint32_t(entry), part);
 		}
 		if (entry >= 0)
 			return int(n);
-		put(std::span<const Piece>(room.first(n)));
+		put(std::span<const Piece>(pieces.first(n)));
 		return int(entry);
 	}
 

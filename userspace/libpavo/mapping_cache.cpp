@@ -76,13 +76,13 @@ struct MappingCache::Impl : Lazy<Mapper> {
 	}
 
 	[[gnu::noinline]] Result<std::span<MappingPiece>>
-	get_all(Range all, std::span<MappingPiece> room) noexcept
+	get_all(Range all, std::span<MappingPiece> pieces) noexcept
 	{
-		int n = get_slowly(all, room, piece);
+		int n = get_slowly(all, pieces, piece);
 
 		if (n < 0)
 			return Unexpected(-n);
-		return room.first(n);
+		return pieces.first(n);
 	}
 };
 
@@ -113,14 +113,14 @@ MappingCache &MappingCache::operator=(MappingCache &&from) noexcept
 
 Result<std::span<MappingPiece>>
 MappingCache::get(std::span<std::byte> buffer,
-		  std::span<MappingPiece> room) noexcept
+		  std::span<MappingPiece> pieces) noexcept
 {
 	const Range all = Range::of(buffer.data(), buffer.size());
 	Impl &impl = *impl_;
 
-	if (!impl.get_quickly(all, room, Impl::piece)) [[unlikely]]
-		return impl.get_all(all, room);
-	return room.first(1);
+	if (!impl.get_quickly(all, pieces, Impl::piece)) [[unlikely]]
+		return impl.get_all(all, pieces);
+	return pieces.first(1);
 }
 
 void MappingCache::put(std::span<const MappingPiece> pieces) noexcept

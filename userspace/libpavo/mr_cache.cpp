@@ -99,7 +99,7 @@ void pavo_mr_cache_destroy(pavo_mr_cache *cache)
 }
 
 int pavo_mr_cache_get(pavo_mr_cache *cache, const void *addr, size_t length,
-		      pavo_mr_piece *pieces, unsigned int room)
+		      pavo_mr_piece *pieces, unsigned int max_pieces)
 {
 	auto piece = [](const auto &entry, uint32_t number, Range part) {
 		return pavo_mr_piece{
@@ -111,8 +111,8 @@ int pavo_mr_cache_get(pavo_mr_cache *cache, const void *addr, size_t length,
 		};
 	};
 
-	return cache->get(Range::of(addr, length), std::span(pieces, room),
-			  piece);
+	return cache->get(Range::of(addr, length),
+			  std::span(pieces, max_pieces), piece);
 }
 
 void pavo_mr_cache_put(pavo_mr_cache *cache, const pavo_mr_piece *pieces,

@@ -67,12 +67,12 @@ int by_ioctl(const ibv_context *context, uint32_t command, const Kernel &kernel,
 	     size_t answer)
 {
 	alignas(ib_uverbs_ioctl_hdr)
-		std::byte room[sizeof(ib_uverbs_ioctl_hdr) +
-			       carriers * sizeof(ib_uverbs_attr)] = {};
-	auto *header = new (room) ib_uverbs_ioctl_hdr{};
+		std::byte buffer[sizeof(ib_uverbs_ioctl_hdr) +
+				 carriers * sizeof(ib_uverbs_attr)] = {};
+	auto *header = new (buffer) ib_uverbs_ioctl_hdr{};
 	int err;
 
-	header->length = sizeof(room);
+	header->length = sizeof(buffer);
 	header->object_id = UVERBS_OBJECT_DEVICE;
 	header->method_id = UVERBS_METHOD_INVOKE_WRITE;
 	header->num_attrs = carriers;

@@ -25,23 +25,23 @@ public:
 	/* Space for @bytes, rounded up to a whole unit; null if the slot has less. */
 	std::byte *take(uint32_t bytes)
 	{
-		uint32_t room = (bytes + PAVO_WQE_UNIT - 1) / PAVO_WQE_UNIT *
-				PAVO_WQE_UNIT;
+		uint32_t padded = (bytes + PAVO_WQE_UNIT - 1) / PAVO_WQE_UNIT *
+				  PAVO_WQE_UNIT;
 		std::byte *segment = start_ + used_;
 
-		if (room > size_ - used_)
+		if (padded > size_ - used_)
 			return nullptr;
-		used_ += room;
+		used_ += padded;
 		return segment;
 	}
 
 	bool put(const void *segment, uint32_t size)
 	{
-		std::byte *room = take(size);
+		std::byte *to = take(size);
 
-		if (room)
-			memcpy(room, segment, size);
-		return room != nullptr;
+		if (to)
+			memcpy(to, segment, size);
+		return to != nullptr;
 	}
 
 	template <class Segment> bool put(const Segment &segment)
@@ -90,19 +90,19 @@ int put_data(Slot &slot, const ibv_sge *sge, int count)
 int put_inline(Slot &slot, const ibv_sge *sge, int count, uint32_t length)
 {
 	constexpr uint32_t header = sizeof(pavo_inline_seg);
-	std::byte *room = slot.take(header + length);
+	std::byte *to = slot.take(header + length);
 	uint32_t word = PAVO_INLINE_SEG | length;
 
-	if (!room)
+	if (!to)
 		return EINVAL;
-	memcpy(room, &word, header);
-	room += header;
+	memcpy(to, &word, header);
+	to += header;
 	for (int i = 0; i < count; i++) {
 		if (!sge[i].length)
 			continue;
-		memcpy(room, reinterpret_cast<void *>(sge[i].addr),
+		memcpy(to, reinterpret_cast<void *>(sge[i].addr),
 		       sge[i].length);
-		room += sge[i].length;
+		to += sge[i].length;
 	}
 	return 0;
 }

@@ -44,15 +44,16 @@ public:
 	MappingCache &operator=(MappingCache &&from) noexcept;
 
 	/**
-	 * Gets the PVOs of a buffer. Call put() with the pieces after use. @room: space for the
+	 * Gets the PVOs of a buffer. Call put() with the pieces after use. @pieces: space for the
 	 * pieces; PAVO_CACHE_PIECES(buffer.size()) are always enough.
 	 *
-	 * Return: the pieces, in order, in @room. Fails with ECHILD: this process is a child of the
-	 * one that made the cache; ENOBUFS: @room is too small, or all entries are in use; as
+	 * Return: the pieces, in order, in @pieces. Fails with ECHILD: this process is a child of the
+	 * one that made the cache; ENOBUFS: @pieces is too small, or all entries are in use; as
 	 * Mapping::open(). Allocates no memory.
 	 */
 	Result<std::span<MappingPiece>>
-	get(std::span<std::byte> buffer, std::span<MappingPiece> room) noexcept;
+	get(std::span<std::byte> buffer,
+	    std::span<MappingPiece> pieces) noexcept;
 	/** Ends the use of pieces. */
 	void put(std::span<const MappingPiece> pieces) noexcept;
 

@@ -50,19 +50,19 @@ void pavo_mr_cache_destroy(struct pavo_mr_cache *cache);
  * @addr:   first byte of the buffer
  * @length: its bytes
  * @pieces: set to the pieces of the buffer, in order
- * @room:   number of elements of @pieces; PAVO_CACHE_PIECES(@length) are always enough
+ * @max_pieces: number of elements of @pieces; PAVO_CACHE_PIECES(@length) are always enough
  *
  * A hit makes no system call. A miss calls ibv_reg_mr(), which allocates memory; the cache itself
  * allocates none. Threads may call it concurrently.
  *
  * Return: number of pieces; -ECHILD: this process is a child of the one that made the cache;
- * -ENOBUFS: @room is too small, or all entries are in use; -ENOMEM: more than RLIMIT_MEMLOCK;
+ * -ENOBUFS: @max_pieces is too small, or all entries are in use; -ENOMEM: more than RLIMIT_MEMLOCK;
  * -EPERM: the process may lock no memory; -EAGAIN: the rdma cgroup is full; -EFAULT: the process
  * may not access all of the memory in that way.
  */
 int pavo_mr_cache_get(struct pavo_mr_cache *cache, const void *addr,
 		      size_t length, struct pavo_mr_piece *pieces,
-		      unsigned int room);
+		      unsigned int max_pieces);
 
 /** pavo_mr_cache_put - end the use of @count pieces that pavo_mr_cache_get() has set. */
 void pavo_mr_cache_put(struct pavo_mr_cache *cache,
