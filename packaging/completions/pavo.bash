@@ -16,12 +16,13 @@ _pavo()
 {
 	local word=${COMP_WORDS[COMP_CWORD]} last=${COMP_WORDS[COMP_CWORD - 1]} words
 	case $COMP_CWORD:${COMP_WORDS[1]}:${COMP_WORDS[2]-} in
-	1:*) words="check status top interface --help --version" ;;
+	1:*) words="check status top metrics interface --help --version" ;;
 	*:check:*) words="--json --help $(_pavo_adapters)" ;;
 	*:status:*)
 		words="--json --queue-pairs --counters --forget --help $(_pavo_adapters)"
 		;;
 	*:top:*) words="--json --interval --count --help $(_pavo_adapters)" ;;
+	*:metrics:*) words="--output --listen --help $(_pavo_adapters)" ;;
 	2:interface:*) words="add delete node show --help" ;;
 	*:interface:add)
 		words="--name --job --key --key-file --node --nodes --window --gid-index
@@ -29,7 +30,7 @@ _pavo()
 		;;
 	*:interface:show) words="--json --help $(_pavo_adapters)" ;;
 	esac
-	[ "$last" != --key-file ] || words=$(compgen -f -- "$word")
+	[[ $last != --key-file && $last != --output ]] || words=$(compgen -f -- "$word")
 	mapfile -t COMPREPLY < <(compgen -W "${words-}" -- "$word")
 }
 

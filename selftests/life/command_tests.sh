@@ -299,6 +299,72 @@ sys.exit(subprocess.call("rdma link add lc type pavo netdev dum1".split()))'
 	[ -z "$(<$last_refusal)" ]
 }
 
+# metric TEXT NAME LABELS: its value, in $value
+metric()
+{
+	value=$(sed -n "s/^$2{$3} //p" <<<"$1")
+	[ -n "$value" ] || {
+		echo "no $2{$3}"
+		return 1
+	}
+}
+
+# get_page PATH: what `pavo metrics --listen` answers; its status in $status
+get_page()
+{
+	python3 -c 'import sys, urllib.request, urllib.error
+try:
+    answer = urllib.request.urlopen("http://127.0.0.1:9200" + sys.argv[1], timeout=20)
+except urllib.error.HTTPError as error:
+    sys.exit(error.code - 300)
+sys.stdout.write(answer.read().decode())' "$1"
+}
+
+page_is_there()
+{
+	get_page /metrics >"$work/page" 2>/dev/null
+}
+
+# A monitoring system gets what sysfs and netlink have, as text, as a file and by HTTP.
+metrics_tell()
+{
+	local text value pid silent status
+	text=$("$pavo" metrics)
+	[[ $text == *$'\npavo_adapters 0\n'* ]]
+	add_pair
+	smoke
+	text=$("$pavo" metrics)
+	counter_of lb rx_packets
+	local packets=$value
+	metric "$text" pavo_rx_packets_total 'device="lb"'
+	((value == packets && value > 0))
+	metric "$text" pavo_link_active 'device="la"'
+	((value == 1))
+	metric "$text" pavo_objects 'device="la",type="pd"'
+	((value >= 1))
+	fails_with 1 "there is no device none0" "$pavo" metrics none0
+	[[ $("$pavo" metrics la) != *'device="lb"'* ]]
+	ip link set vb down
+	metric "$("$pavo" metrics)" pavo_finding 'device="lb",what="link_down",severity="trouble"'
+	ip link set vb up
+	fails_with 1 "--output $work/none/x: No such file" "$pavo" metrics -o "$work/none/x"
+	fails_with 1 "--listen 1.2.3.4:9200: Cannot assign" "$pavo" metrics -l 1.2.3.4:9200
+	"$pavo" metrics -l 127.0.0.1:9200 &
+	pid=$!
+	soon page_is_there
+	metric "$(<"$work/page")" pavo_rx_packets_total 'device="lb"'
+	# one that sends nothing keeps no other waiting, and is sent away
+	exec {silent}<>/dev/tcp/127.0.0.1/9200
+	get_page /metrics | cmp - <("$pavo" metrics)
+	get_page /other && status=0 || status=$?
+	((status == 104))
+	read -r -t 20 -u "$silent" && status=0 || status=$?
+	((status == 1))
+	exec {silent}>&-
+	kill $pid
+	wait $pid || true
+}
+
 copy=$programs/../../userspace/tools/pavo-copy/pavo-copy
 
 copy_listens()
@@ -388,6 +454,7 @@ command_tests()
 	life "pavo status: says so to programs" refusals_parsed
 	life "pavo status: says nothing of other namespaces" refusals_stay_at_home
 	life "pavo top: counts" top_counts
+	life "pavo metrics: as text and by HTTP" metrics_tell
 	life "pavo-copy: says what went wrong at the other end" copy_explains
 	if [ -d $tracing/events ] || mount -t tracefs none $tracing; then
 		life "tracepoints: tell what happens to a message" traces_tell

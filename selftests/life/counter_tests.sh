@@ -121,14 +121,14 @@ has_port_counters()
 	done
 }
 
-# exported METRIC DEVICE: what node_exporter shows of it, in $value
+# exported METRIC DEVICE [PREFIX]: what node_exporter shows of it, in $value
 exported()
 {
 	value=$(python3 -c 'import sys, urllib.request
 text = urllib.request.urlopen("http://127.0.0.1:9100/metrics").read().decode()
 print(*[int(float(line.split()[-1])) for line in text.splitlines()
-        if line.startswith("node_infiniband_" + sys.argv[1] + "{")
-        and f"device=\"{sys.argv[2]}\"" in line])' "$1" "$2")
+        if line.startswith(sys.argv[3] + sys.argv[1] + "{")
+        and f"device=\"{sys.argv[2]}\"" in line])' "$1" "$2" "${3-node_infiniband_}")
 }
 
 exporter_answers()
@@ -142,7 +142,10 @@ exporter_finds_them()
 	local value of_packets pid name
 	add_pair
 	smoke
+	mkdir -p "$work/text"
+	"$pavo" metrics --output "$work/text/pavo.prom"
 	prometheus-node-exporter --collector.disable-defaults --collector.infiniband \
+		--collector.textfile --collector.textfile.directory="$work/text" \
 		--web.listen-address=127.0.0.1:9100 >"$work/exporter" 2>&1 &
 	pid=$!
 	soon exporter_answers
@@ -152,6 +155,9 @@ exporter_finds_them()
 	((value == of_packets))
 	exported port_data_received_bytes_total lb
 	((value > 1000))
+	# the file of `pavo metrics`, which the exporter parses
+	exported rx_packets_total lb pavo_
+	((value == of_packets))
 	for name in state_id physical_state_id rate_bytes_per_second link_downed_total \
 		port_errors_received_total port_discards_transmitted_total; do
 		exported $name la

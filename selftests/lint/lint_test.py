@@ -622,12 +622,15 @@ def counters_are_explained_where_they_are():
     """in a section of the port or of the device; names that tools know are with the port"""
     page = "## A\n| `a`, `b` | x |\n## D (device)\n| `d` | y |\n| `gone` | z |\n" + \
         "".join(f"`{n}` " for n in counters.KNOWN_TO_TOOLS if n != "np_cnp_sent")
-    found = counters.find(counters_of(["a", "d", "c"], ["b", "out_of_buffer"]), page)
+    found = counters.find(counters_of(["a", "d", "c"], ["b", "out_of_buffer"]), page, "")
     assert [line.split(": ", 1)[1] for line in found] == [
         "c is not explained", "out_of_buffer is not explained", "there is no counter gone",
         "d is in a section of the other kind", "b is in a section of the other kind",
         "tools look for out_of_buffer with the port",
         "tools read np_cnp_sent: say why there is no such counter"], found
+    assert counters.find_undrawn(["a", "rx_drop_b"], ["c"], "pavo_a_total pavo_drops_total "
+                                 "pavo_c_total pavo_rx_drop_b_total pavo_gone_total") == [
+        f"{counters.DASHBOARD}: pavo_{name}_total is no metric" for name in ("gone", "rx_drop_b")]
 
 
 def operations_stand_where_the_page_says():

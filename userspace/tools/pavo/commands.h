@@ -24,6 +24,12 @@ struct CheckOptions {
 	bool json = false;
 };
 
+struct MetricsOptions {
+	std::vector<std::string> devices;
+	std::string output; /* file that gets them; empty: standard output */
+	std::string listen; /* serve them there; empty: print them once */
+};
+
 struct TopOptions {
 	std::vector<std::string> devices;
 	bool json = false;
@@ -57,6 +63,9 @@ bool status(const StatusOptions &options);
 
 /** Shows what is wrong with this machine and the adapters, and what to type. Return: likewise. */
 bool check(const CheckOptions &options);
+
+/** Prints, writes or serves all that a monitoring system wants to know of the adapters. */
+void metrics(const MetricsOptions &options);
 
 /** Shows the adapters' rates periodically. */
 void top(const TopOptions &options);

@@ -61,6 +61,25 @@ void add_top(CLI::App &app, pavo::TopOptions &options)
 	command->callback([&] { pavo::top(options); });
 }
 
+void add_metrics(CLI::App &app, pavo::MetricsOptions &options)
+{
+	CLI::App *command = app.add_subcommand(
+		"metrics", "counters, objects and findings for Prometheus");
+
+	command->add_option("device", options.devices,
+			    "adapters to tell of (all)");
+	CLI::Option *output = command->add_option(
+		"-o,--output", options.output,
+		"replace this file, for the textfile collector of "
+		"prometheus-node-exporter");
+
+	command->add_option("-l,--listen", options.listen,
+			    "[ADDRESS:]PORT: serve them by HTTP at /metrics, "
+			    "without an address for this machine alone")
+		->excludes(output);
+	command->callback([&] { pavo::metrics(options); });
+}
+
 struct InterfaceCommands {
 	pavo::InterfaceOptions add;
 	std::string name;
@@ -153,6 +172,7 @@ int main(int argc, char **argv)
 	pavo::CheckOptions check;
 	pavo::StatusOptions status;
 	pavo::TopOptions top;
+	pavo::MetricsOptions metrics;
 	InterfaceCommands interface;
 	bool well = true;
 
@@ -165,6 +185,7 @@ int main(int argc, char **argv)
 	add_check(app, check, well);
 	add_status(app, status, well);
 	add_top(app, top);
+	add_metrics(app, metrics);
 	add_interface_commands(app, interface);
 	try {
 		check_command(app, argc, argv);
