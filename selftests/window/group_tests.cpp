@@ -511,7 +511,7 @@ TEST(RcxtDump, HasTheBindingsOfGroups)
 		 w.device_b.name().c_str(), group_rcxt, w.one.window.number(),
 		 world::job_id);
 	EXPECT_TRUE(lines[0].starts_with(begin)) << lines[0];
-	snprintf(words, sizeof(words), " group %#x base %#llx room %zu ",
+	snprintf(words, sizeof(words), " group %#x base %#llx length %zu ",
 		 group_number, (unsigned long long)w.one.buffer.pvo(),
 		 group_memory);
 	EXPECT_NE(lines[0].find(words), std::string::npos) << lines[0];
