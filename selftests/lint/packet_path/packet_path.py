@@ -12,7 +12,8 @@ receive  from the network stack's call to the return of the function that handle
 
 A file is a .c file with a function that was called on the walk; inline functions of headers are
 part of their callers. A return is a function of one file that returns into a function of another
-one. Each record has a hundred sends, and the one that is most frequent counts.
+one. Each record has a hundred sends. The walk that is most frequent counts, or one that is half as
+frequent and longer: the packets of a long message are not alike.
 """
 import argparse
 import collections
@@ -140,6 +141,14 @@ def print_walk(walk, files, out):
             depth += 1
 
 
+def choose_walk(walks):
+    """The longest of those that are at least half as frequent as any. Return: it, how often"""
+    counted = collections.Counter(walks)
+    most = max(counted.values())
+    return max(((walk, times) for walk, times in counted.items() if 2 * times >= most),
+               key=lambda one: len(one[0]))
+
+
 def follow(folder, files, show):
     """Follows the records of a folder. Return: (record, kind) -> files, returns"""
     result = {}
@@ -152,7 +161,7 @@ def follow(folder, files, show):
                 some = [w for w in walks if handler is None or w[-1][1] == handler]
                 if not some:
                     continue
-                walk, times = collections.Counter(some).most_common(1)[0]
+                walk, times = choose_walk(some)
                 seen, returns = measure(walk, files)
                 name = {"handle_request": "receive of a request",
                         "pavo_requester_handle": "receive of an ACK"}.get(handler, kind)
