@@ -35,8 +35,8 @@ struct Connection {
 	int fd;
 	Clock::time_point end;
 	std::string request;
-	std::string
-		answer; /* bytes that are left; empty: the request is not complete */
+	/* bytes that are left; empty: the request is not complete */
+	std::string answer;
 };
 
 /* "[::1]:80" is "::1" and "80". */
