@@ -309,7 +309,7 @@ metric()
 	}
 }
 
-# get_page PATH: what `pavo metrics --listen` answers; its status in $status
+# get_page PATH: what `pavo metrics --listen` answers; returns 0, or the status of HTTP less 300
 get_page()
 {
 	python3 -c 'import sys, urllib.request, urllib.error
@@ -361,6 +361,12 @@ metrics_tell()
 	read -r -t 20 -u "$silent" && status=0 || status=$?
 	((status == 1))
 	exec {silent}>&-
+	kill $pid
+	wait $pid || true
+	# all addresses: of IPv6, and so of IPv4
+	"$pavo" metrics -l :9200 &
+	pid=$!
+	soon page_is_there
 	kill $pid
 	wait $pid || true
 }

@@ -6,6 +6,7 @@
 #include "http.h"
 
 #include <netdb.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -43,7 +44,7 @@ struct Connection {
 std::pair<std::string, std::string> split_address(const std::string &where)
 {
 	const size_t colon = where.rfind(':');
-	std::string host = "localhost";
+	std::string host = "127.0.0.1";
 
 	if (colon == where.npos)
 		return {host, where};
@@ -53,12 +54,31 @@ std::pair<std::string, std::string> split_address(const std::string &where)
 	return {host, where.substr(colon + 1)};
 }
 
+/* Return: the socket, or a negative errno. */
+int listen_at(const addrinfo &at)
+{
+	const int on = 1, off = 0;
+	int fd = socket(at.ai_family,
+			SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return -errno;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	/* All addresses of IPv6 are those of IPv4, too. */
+	setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
+	if (!bind(fd, at.ai_addr, at.ai_addrlen) && !listen(fd, CONNECTIONS))
+		return fd;
+	const int error = errno;
+
+	close(fd);
+	return -error;
+}
+
 int open_listener(const std::string &where)
 {
 	const auto [host, port] = split_address(where);
-	const int on = 1;
 	addrinfo hints = {}, *found;
-	int fd = -1, error;
+	int fd = -EADDRNOTAVAIL, error;
 
 	hints.ai_socktype = SOCK_STREAM;
 	hints.ai_flags = AI_PASSIVE;
@@ -70,21 +90,15 @@ int open_listener(const std::string &where)
 	const std::unique_ptr<addrinfo, void (*)(addrinfo *)> all(found,
 								  freeaddrinfo);
 
-	error = 0;
-	for (const addrinfo *one = found; one && fd < 0; one = one->ai_next) {
-		fd = socket(one->ai_family,
-			    SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-		if (fd < 0)
-			continue;
-		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-		if (!bind(fd, one->ai_addr, one->ai_addrlen) &&
-		    !listen(fd, CONNECTIONS))
-			return fd;
-		error = errno;
-		close(fd);
-		fd = -1;
-	}
-	throw Error(fmt::format("--listen {}: {}", where, strerror(error)));
+	for (int family : {AF_INET6, AF_INET})
+		for (const addrinfo *one = found; one && fd < 0;
+		     one = one->ai_next)
+			if (one->ai_family == family)
+				fd = listen_at(*one);
+	if (fd < 0)
+		throw Error(
+			fmt::format("--listen {}: {}", where, strerror(-fd)));
+	return fd;
 }
 
 std::string make_answer(std::string_view status, std::string_view type,

@@ -130,14 +130,15 @@ void add_adapter(Collection &to, const std::string &name,
 
 std::string collect_metrics(const std::vector<std::string> &wanted)
 {
+	const std::vector<std::string> all = device_names();
 	const std::vector<std::string> names =
-		wanted.empty() ? device_names() : choose_devices(wanted);
+		wanted.empty() ? all : choose_devices(wanted);
 	const Machine machine = read_machine();
 	Collection collection;
 
 	collection.add("pavo_adapters", "gauge",
 		       "Adapters that this network namespace sees.", {},
-		       device_names().size());
+		       all.size());
 	for (const std::string &name : names) {
 		try {
 			add_adapter(collection, name, machine);
