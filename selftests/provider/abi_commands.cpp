@@ -4,6 +4,7 @@
  * length of every command and response, and where each argument arrives.
  */
 #include "abi_probe.h"
+#include "layout.h"
 
 #include <array>
 #include <fcntl.h>
@@ -302,7 +303,7 @@ void test_cq_changes()
 	REQUIRE_EQ(call.in.at(UVERBS_ATTR_CORE_IN).size(), sizeof(sent));
 }
 
-/* Room behind the structure shows a library that believes in a longer one. */
+/* Bytes behind the structure show a library that believes in a longer one. */
 struct GuardedQp {
 	verbs_qp qp;
 	std::byte guard[256];
@@ -318,12 +319,22 @@ bool untouched(const void *at, size_t size)
 	return true;
 }
 
+uint32_t get_comp_mask_of(const verbs_qp &qp)
+{
+	uint32_t mask;
+
+	memcpy(&mask, qp.bytes + pavo::get_comp_mask(), sizeof(mask));
+	return mask;
+}
+
 void test_create_qp_command()
 {
 	Request<verbs_cmd_create_qp> request;
 	Response<ib_uverbs_create_qp_resp> resp;
 	GuardedQp g;
 	Objects o;
+	std::byte *behind_mask =
+		g.qp.bytes + pavo::get_comp_mask() + sizeof(uint32_t);
 
 	memset(&g, 0xa5, sizeof(g));
 	ibv_qp_init_attr_ex attr = {.pd = &o.pd};
@@ -340,11 +351,12 @@ void test_create_qp_command()
 	REQUIRE_EQ(g.qp.qp.qp_num, 62);
 	REQUIRE_EQ(g.qp.qp.handle, 61);
 	REQUIRE_EQ(attr.cap.max_inline_data, 5);
-	REQUIRE_EQ(g.qp.comp_mask, 0, "comp_mask is misplaced");
-	REQUIRE(untouched(&g.qp.xrcd, sizeof(g.qp.xrcd)));
+	REQUIRE_EQ(get_comp_mask_of(g.qp), 0, "comp_mask is misplaced");
+	REQUIRE(untouched(behind_mask,
+			  sizeof(g.qp) - (behind_mask - g.qp.bytes)));
 	REQUIRE(untouched(g.guard, sizeof(g.guard)));
 	REQUIRE(!ibv_qp_to_qp_ex(&g.qp.qp));
-	g.qp.comp_mask = VERBS_QP_HAS_EX;
+	pavo::announce_qp_ex(&g.qp);
 	REQUIRE(ibv_qp_to_qp_ex(&g.qp.qp) == &g.qp.qp_ex);
 }
 
@@ -355,6 +367,7 @@ void test_xrc_qp()
 	Response<ib_uverbs_create_qp_resp> resp;
 	std::array<std::byte, 64> domain = {}; /* as libibverbs' own */
 	verbs_qp qp = {};
+	void *xrcd;
 
 	ibv_qp_init_attr_ex attr = {
 		.qp_type = IBV_QPT_XRC_RECV,
@@ -363,8 +376,10 @@ void test_xrc_qp()
 	REQUIRE_EQ(ibv_cmd_create_qp_ex(context, &qp, &attr, &cmd, sizeof(cmd),
 					resp.room.core(), resp.room.size()),
 		   0);
-	REQUIRE_EQ(qp.comp_mask, 1);
-	REQUIRE(qp.xrcd == domain.data(), "xrcd is misplaced");
+	REQUIRE_EQ(get_comp_mask_of(qp), 1);
+	memcpy(&xrcd, qp.bytes + pavo::get_comp_mask() + sizeof(xrcd),
+	       sizeof(xrcd));
+	REQUIRE(xrcd == domain.data(), "xrcd is misplaced");
 }
 
 void test_qp_commands()

@@ -122,8 +122,8 @@ verbs_context *probe_open(ibv_device *device, int fd, void *)
 	if (!context)
 		return nullptr;
 	seen.opened++;
-	if (ibv_cmd_get_context(&context->verbs, &request.cmd, sizeof(request),
-				resp.core(), sizeof(resp)) ||
+	if (get_context(&context->verbs, &request.cmd, sizeof(request),
+			resp.core(), sizeof(resp)) ||
 	    resp.driver != ANSWER) {
 		verbs_uninit_context(&context->verbs);
 		free(context);

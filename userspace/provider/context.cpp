@@ -11,6 +11,7 @@
 #include <memory>
 #include <sys/mman.h>
 
+#include "layout.h"
 #include "provider.h"
 
 namespace pavo {
@@ -178,8 +179,8 @@ bool connect_module(Context *context)
 	int fd = context->verbs.context.cmd_fd;
 	int err;
 
-	err = ibv_cmd_get_context(&context->verbs, &cmd, sizeof(cmd),
-				  resp.core(), resp.size());
+	err = get_context(&context->verbs, &cmd, sizeof(cmd), resp.core(),
+			  resp.size());
 	if (err) {
 		errno = err;
 		return false;
@@ -219,14 +220,18 @@ verbs_context *alloc_context(ibv_device *device, int cmd_fd, void *)
 	auto *found = reinterpret_cast<verbs_device *>(device);
 	uint32_t driver_id = found->sysfs ? found->sysfs->driver_id : 0;
 	Context *context;
+	int err = check_library();
 
+	if (err) {
+		errno = err;
+		return nullptr;
+	}
 	context = static_cast<Context *>(_verbs_init_and_alloc_context(
 		device, cmd_fd, sizeof(Context), nullptr, driver_id));
 	if (!context)
 		return nullptr;
 	if (!connect_module(context)) {
-		int err = errno;
-
+		err = errno;
 		close_context(context);
 		errno = err;
 		return nullptr;

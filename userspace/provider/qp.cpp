@@ -223,11 +223,13 @@ int set_up(Context *context, Qp *qp, ibv_qp_init_attr_ex *attr)
 	/* libibverbs refuses the bit; there are no flags, see check_attr() */
 	attr->comp_mask &=
 		~static_cast<uint32_t>(IBV_QP_INIT_ATTR_CREATE_FLAGS);
+#if PAVO_VERBS_ATOMIC_WRITE
 	/* ibv_wr_atomic_write() hands its eight bytes over by value */
 	if (has_send_ops(*attr) &&
 	    attr->send_ops_flags & IBV_QP_EX_WITH_ATOMIC_WRITE)
 		attr->cap.max_inline_data = std::max<uint32_t>(
 			attr->cap.max_inline_data, sizeof(uint64_t));
+#endif
 	err = ibv_cmd_create_qp_ex(ibcontext, &qp->verbs, attr, &cmd,
 				   sizeof(cmd), resp.core(), resp.size());
 	attr->comp_mask = comp_mask;

@@ -16,6 +16,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "layout.h"
+
 namespace pavo {
 
 bool SendBuilder::init(Allocator *from, const ibv_qp_cap &cap)
@@ -225,6 +227,7 @@ void wr_atomic_fetch_add(ibv_qp_ex *qp, uint32_t rkey, uint64_t remote,
 	begin_atomic(qp, IBV_WR_ATOMIC_FETCH_AND_ADD, rkey, remote, add, 0);
 }
 
+#if PAVO_VERBS_ATOMIC_WRITE
 void wr_atomic_write(ibv_qp_ex *qp, uint32_t rkey, uint64_t remote,
 		     const void *value)
 {
@@ -233,6 +236,7 @@ void wr_atomic_write(ibv_qp_ex *qp, uint32_t rkey, uint64_t remote,
 	begin_rdma(qp, IBV_WR_ATOMIC_WRITE, rkey, remote);
 	builder(qp).set_inline(&data, 1);
 }
+#endif
 
 void wr_local_inv(ibv_qp_ex *qp, uint32_t rkey)
 {
@@ -315,7 +319,9 @@ void set_send_ops(Qp *qp)
 	ex->wr_rdma_read = wr_rdma_read;
 	ex->wr_atomic_cmp_swp = wr_atomic_cmp_swp;
 	ex->wr_atomic_fetch_add = wr_atomic_fetch_add;
+#if PAVO_VERBS_ATOMIC_WRITE
 	ex->wr_atomic_write = wr_atomic_write;
+#endif
 	ex->wr_local_inv = wr_local_inv;
 	ex->wr_bind_mw = wr_bind_mw;
 	ex->wr_set_ud_addr = wr_set_ud_addr;
@@ -324,7 +330,7 @@ void set_send_ops(Qp *qp)
 	ex->wr_set_sge_list = wr_set_sge_list;
 	ex->wr_set_inline_data = wr_set_inline_data;
 	ex->wr_set_inline_data_list = wr_set_inline_data_list;
-	qp->verbs.comp_mask |= VERBS_QP_HAS_EX;
+	announce_qp_ex(&qp->verbs);
 }
 
 } // namespace pavo
