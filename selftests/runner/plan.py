@@ -117,6 +117,10 @@ TEST = {
                      inputs=("kernel/", "uapi/", "userspace/", "packaging/", "docs/",
                              "qemu-scripts/", "Kbuild", "README.md",
                              "selftests/verbs/lib.sh")),
+    # Long: the provider is built once for each release.
+    "libibverbs": Row(kernels=HOST, once=True, asked=True, module=False,
+                      inputs=("uapi/", "userspace/provider/", "userspace/common/",
+                              "selftests/provider/", "selftests/verbs/lib.sh")),
     "life": Row(kernels=NATIVE, calls=True,
                 inputs=GUEST_INPUTS + ("userspace/", "packaging/", "selftests/lint/counters.py",
                                        "docs/applications.md"),
@@ -191,6 +195,7 @@ FULL = {
     "vm": on_kernels("vm", "native", "default"),
     "vm-fresh": dataclasses.replace(TEST["vm-fresh"], asked=False),
     "packaging": dataclasses.replace(TEST["packaging"], asked=False),
+    "libibverbs": dataclasses.replace(TEST["libibverbs"], asked=False),
     # On "devices" processes map memory of a controller.
     "disks": on_kernels("disks", "default", "devices", "sanitizer"),
     "disks-nodes": dataclasses.replace(TEST["disks-nodes"], asked=False),

@@ -1,0 +1,171 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# Group libibverbs: the provider with the library of each Debian release. It is built with the
+# header of a release, its tests run with the library of that release, and the test of the
+# layout runs with those of the others that have the same number. Packages are fetched and
+# unpacked, not installed. Part of `make test-full`, or `make test ONLY=libibverbs`. Writes
+# build/libibverbs, and the cache, where unpacked packages stay.
+# usage: run.sh [RELEASE...]
+# shellcheck disable=SC2317 # called by check
+set -u
+here=$(dirname "$(readlink -f "$0")")
+# For check and its like; nothing here is a guest.
+# shellcheck source=selftests/verbs/lib.sh
+. "$here/../verbs/lib.sh"
+tree=$(readlink -f "$here/../..")
+builds=${PAVO_BUILD:-$tree/build}/libibverbs
+cache=${PAVO_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/pavo}/libibverbs
+arch=$(gcc -print-multiarch)
+key=/usr/share/keyrings/debian-archive-keyring.gpg
+[ $# != 0 ] || set -- bookworm trixie sid
+
+# Packages of a release: the library, and all that its loader looks for to run a program.
+wanted=(libibverbs1 libibverbs-dev libnl-3-200 libnl-route-3-200 libc6 libgcc-s1 libstdc++6)
+
+# Prints where the host has its packages from: other releases come from there, too.
+# shellcheck disable=SC2016 # names of apt's
+find_archive()
+{
+	apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(ORIGIN)' |
+		awk -v c="$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)" \
+			'$2 == c && $3 == "Debian" { print $1; exit }'
+}
+
+# set_up_apt RELEASE: a package system that knows that release only, in `apt`
+set_up_apt()
+{
+	local state=$cache/apt/$1
+
+	mkdir -p "$state"/{lists/partial,archives/partial}
+	echo "deb [signed-by=$key] $(find_archive) $1 main" >"$state/sources.list"
+	: >"$state/status"
+	apt=(-o "Dir::Etc::SourceList=$state/sources.list" -o Dir::Etc::SourceParts=/dev/null
+		-o Dir::Etc::Preferences=/dev/null -o Dir::Etc::PreferencesParts=/dev/null
+		-o "Dir::State::Lists=$state/lists" -o "Dir::State::Status=$state/status"
+		-o "Dir::Cache=$state" -o APT::Sandbox::User= -o Debug::NoLocking=1)
+	apt-get "${apt[@]}" -qq update
+}
+
+# Unpacks the packages of a release again if any has another version than last time.
+fetch_release()
+{
+	local root=$cache/$1 debs=$cache/debs versions
+
+	set_up_apt "$1"
+	versions=$(apt-cache "${apt[@]}" show --no-all-versions "${wanted[@]}" |
+		sed -n 's/^Filename: //p' | sort)
+	[ "$(wc -l <<<"$versions")" = ${#wanted[@]} ]
+	[ "$(cat "$root.versions" 2>/dev/null)" != "$versions" ] || return 0
+	rm -rf "$root" "$root.versions" "$debs"
+	mkdir -p "$root" "$debs"
+	(cd "$debs" && apt-get "${apt[@]}" -qq download "${wanted[@]}")
+	for deb in "$debs"/*.deb; do
+		dpkg-deb -x "$deb" "$root"
+	done
+	rm -rf "$debs"
+	echo "$versions" >"$root.versions"
+}
+
+# The header and the library of the release, for pkg-config; a build finds no others.
+configure_build()
+{
+	local root=$cache/$1 build=$builds/$1 libraries=$cache/$1/usr/lib/$arch
+
+	rm -rf "$build" "$build.pc"
+	mkdir -p "$build.pc"
+	cat >"$build.pc/libibverbs.pc" <<-END
+	libdir=$libraries
+	Name: libibverbs
+	Description: of $1
+	$(grep ^Version: "$libraries/pkgconfig/libibverbs.pc")
+	Libs: -L$libraries -libverbs
+	Cflags: -isystem $root/usr/include
+	END
+	# The library of a later release wants symbols of its own libc.
+	PKG_CONFIG_PATH=$build.pc LDFLAGS=-Wl,--allow-shlib-undefined \
+		meson setup "$build" "$tree"
+}
+
+build_provider()
+{
+	ninja -C "$builds/$1" "userspace/provider/libpavo-rdmav${number[$1]}.so" \
+		selftests/provider/provider-{abi-test,test}
+}
+
+# run_with RELEASE PROGRAM: with the loader and the libraries of that release
+run_with()
+{
+	local libraries=$cache/$1/usr/lib/$arch asan
+
+	asan=$(dirname "$(readlink -f "$(g++ -print-file-name=libasan.so)")")
+	"$libraries/$(basename "$loader")" --inhibit-rpath '' \
+		--library-path "$libraries:$asan" "$2"
+}
+
+# Memory that libibverbs keeps until exit is not the provider's to free.
+run_tests()
+{
+	ASAN_OPTIONS=detect_leaks=0 run_with "$1" "$builds/$1/selftests/provider/provider-test"
+}
+
+run_layout()
+{
+	run_with "$2" "$builds/$1/selftests/provider/provider-abi-test"
+}
+
+# The loader of the release says which library lacks which number.
+is_refused()
+{
+	refused run_layout "$1" "$2" >"$builds/refusal" 2>&1
+	grep "libibverbs.so.1: version .IBVERBS_PRIVATE_${number[$1]}. not found" "$builds/refusal"
+}
+
+get_libc()
+{
+	zcat "$1/usr/share/doc/libc6/changelog.Debian.gz" | sed -n '1s/.*(\([0-9.]*\).*/\1/p'
+}
+
+# A program runs with a libc that is not older than the one that it was linked with.
+has_our_libc()
+{
+	dpkg --compare-versions "$(get_libc "$cache/$1")" ge \
+		"$(ldd --version | sed -n '1s/.* //p')"
+}
+
+if [ -z "$(find_archive)" ]; then
+	echo "1..0 # SKIP apt knows no archive of Debian"
+	exit 4
+fi
+loader=$(ldd "$(command -v bash)" | sed -n 's/^[[:space:]]*\(\/[^ ]*ld-linux[^ ]*\).*/\1/p')
+declare -A number
+mkdir -p "$cache" "$builds"
+exec 9>"$cache/lock"
+flock 9
+echo "TAP version 13"
+for release in "$@"; do
+	check "$release: libibverbs and its header" fetch_release "$release"
+	check "$release: a build with them" configure_build "$release"
+	number[$release]=$("$tree/userspace/provider/abi-number.sh" \
+		"$cache/$release/usr/lib/$arch/libibverbs.so.1")
+	check "$release: the provider for the number ${number[$release]}" \
+		build_provider "$release"
+done
+for release in "$@"; do
+	if ! has_our_libc "$release"; then
+		tap_skip "$release: what is built here runs there" "its libc is older"
+		continue
+	fi
+	check "$release: the tests of the provider, number ${number[$release]}" \
+		run_tests "$release"
+	for built in "$@"; do
+		if [ "${number[$built]}" = "${number[$release]}" ]; then
+			check "$release: the structures of a provider built with $built" \
+				run_layout "$built" "$release"
+		else
+			check "$release: no provider built with $built" \
+				is_refused "$built" "$release"
+		fi
+	done
+done
+tap_end
