@@ -97,7 +97,7 @@ expected()
 	done
 	for section in 3 7; do
 		(cd "$tree/docs/man" && printf "libpavo-dev /usr/share/man/man$section/%s.gz\n" \
-			*."$section")
+			*."$section" $("$tree/packaging/man-names" *."$section" | cut -d' ' -f1))
 	done
 	for package in $(names); do
 		printf "$package /usr/share/doc/$package/%s\n" changelog.gz copyright

@@ -7,6 +7,8 @@
 # the group unit through Meson; touches nothing.
 # usage: man_test.py 'C COMPILER' 'C++ COMPILER'
 # Each in one word, for Meson puts ccache before a compiler where it finds one.
+import importlib.machinery
+import importlib.util
 import pathlib
 import re
 import shlex
@@ -19,6 +21,12 @@ TREE = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TREE / "selftests"))
 
 from runner import tests  # noqa: E402  (path set above)
+
+# It has no suffix, as programs.
+LOADER = importlib.machinery.SourceFileLoader("man_names", str(TREE / "packaging/man-names"))
+SPEC = importlib.util.spec_from_loader("man_names", LOADER)
+man_names = importlib.util.module_from_spec(SPEC)
+LOADER.exec_module(man_names)
 
 PAGES = sorted((TREE / "docs/man").iterdir())
 INCLUDES = [f"-I{TREE}/{folder}" for folder in
@@ -135,7 +143,20 @@ def functions_are_told_of():
     assert seen >= 100, f"only {seen} functions"
 
 
+def functions_of_c_have_a_page():
+    """By their own names; NAME_call is the type of one that programs write."""
+    named = {name for page in PAGES for name in man_names.names_of(page)}
+    headers = [header for header in HEADERS if header.suffix == ".h"]
+    headers += (TREE / "userspace/provider/include/pavo").glob("*.h")
+    names = {name for header in headers for name in functions(header)
+             if name.startswith("pavo") and not name.endswith("_call")}
+    missing = sorted(names - named)
+    assert not missing, f"no page is named {missing}"
+    assert len(names) >= 100, f"only {len(names)} functions"
+
+
 TESTS = (formatter_is_content, own_pages_that_are_named_exist, all_are_installed,
-         programs_have_one, examples_compile, functions_are_told_of)
+         programs_have_one, examples_compile, functions_are_told_of,
+         functions_of_c_have_a_page)
 
 sys.exit(tests.run("manual", TESTS))
