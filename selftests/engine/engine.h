@@ -101,6 +101,12 @@ void engine_page_out(bool (*chooses)(void));
 /** engine_credits - credits that queue pairs of the adapter hold. */
 __u32 engine_credits(void);
 
+/**
+ * engine_fingerprint - return a hash of all that decides what the queue pairs do next, but memory of
+ * the process and packets under way.
+ */
+__u64 engine_fingerprint(void);
+
 /** engine_counter - read a counter of the adapter. Return: false if none has that name. */
 bool engine_counter(const char *name, __u64 *value);
 /** engine_fail_allocation - let the @n-th allocation from now on fail; 0: none. */

@@ -120,17 +120,28 @@ Memory::Memory(size_t size, size_t skew) : size_(size)
 {
 	const size_t space = (skew + whole() + page - 1) / page * page;
 
-	pages_ = static_cast<uint8_t *>(std::aligned_alloc(page, space));
+	pooled_ = !pool.empty();
+	if (pooled_ && space > pool.size())
+		throw std::bad_alloc();
+	pages_ =
+		pooled_ ?
+			pool.data() :
+			static_cast<uint8_t *>(std::aligned_alloc(page, space));
 	if (!pages_)
 		throw std::bad_alloc();
+	if (pooled_)
+		pool = pool.subspan(space);
 	memset(pages_, fill, space);
 	first_ = pages_ + skew + guard;
 }
 
 Memory::~Memory()
 {
-	std::free(pages_);
+	if (!pooled_)
+		std::free(pages_);
 }
+
+std::span<uint8_t> Memory::pool;
 
 FlowMemory::FlowMemory(const Connection &connection, const Flow &flow)
 	: area(area_bytes, 3000),

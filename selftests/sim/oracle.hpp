@@ -10,6 +10,7 @@
 #define PAVO_SIM_ORACLE_HPP
 
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -36,6 +37,12 @@ public:
 	static constexpr size_t guard = 64;
 	static constexpr uint8_t fill = 0xee;
 
+	/*
+	 * Pages that memories take from here on, so that they have the same addresses in each run of
+	 * the model; empty: of the heap.
+	 */
+	static std::span<uint8_t> pool;
+
 	/* @skew: distance of the first byte from a page. */
 	Memory(size_t size, size_t skew);
 	~Memory();
@@ -52,6 +59,7 @@ public:
 private:
 	uint8_t *pages_, *first_;
 	size_t size_;
+	bool pooled_ = false;
 };
 
 /* Bytes that a message changes. */
@@ -140,6 +148,8 @@ public:
 	size_t posted() const { return posted_; }
 	/* Messages whose space in the send queue is free again. */
 	size_t completed() const { return completed_; }
+	/* Receives that are complete. */
+	size_t received() const { return received_; }
 	bool failed() const { return failed_; }
 	/* A request that the peer refuses is on its way. */
 	bool wrong_posted() const;

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * state.c - a fingerprint of the queue pairs of the engine: of all that decides what they do next.
+ *
+ * Two states that differ may not have the same one, else the model (sim/model.hpp) would leave out
+ * schedules. So times are absolute and positions are not reduced to their ring.
+ */
+#include <linux/xarray.h>
+
+#include "adapter.h"
+#include "qp/qp.h"
+#include "responder/responder_private.h"
+#include "runtime.h"
+
+static void mix(u64 *hash, u64 value)
+{
+	u64 x = *hash ^ value;
+
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
+	x = (x ^ x >> 27) * 0x94d049bb133111eb;
+	*hash = (x ^ x >> 31) + 0x9e3779b97f4a7c15;
+}
+
+static void mix_timer(u64 *hash, const struct hrtimer *timer)
+{
+	mix(hash, list_empty(&timer->queued) ? 0 : timer->fires);
+}
+
+static void mix_side(u64 *hash, struct pavo_side *side)
+{
+	mix(hash, side->pending);
+	mix(hash, skb_queue_len_lockless(&side->backlog));
+	mix(hash, side->missing.state);
+	mix(hash, side->inval.state);
+	mix(hash, side->stage);
+	mix(hash, side->done);
+	mix(hash, side->index);
+	mix(hash, side->resting);
+}
+
+static void mix_messages(u64 *hash, const struct pavo_mq *mq)
+{
+	u32 i;
+
+	mix(hash, mq->head);
+	mix(hash, mq->tail);
+	for (i = mq->head; i != mq->tail; i++) {
+		const struct pavo_mq_entry *entry = &mq->ring[i & mq->mask];
+
+		mix(hash, entry->wqe);
+		mix(hash, entry->first);
+		mix(hash, entry->npkts);
+	}
+}
+
+static void mix_recovery(u64 *hash, const struct pavo_recovery *r)
+{
+	const struct pavo_timer_state *t = &r->timer;
+
+	mix(hash, r->npsn);
+	mix(hash, r->upsn);
+	mix(hash, r->sent);
+	mix(hash, r->next);
+	mix(hash, r->reads_out);
+	mix(hash, r->reread);
+	mix(hash, r->no_ack_req);
+	mix(hash, r->ack_requested);
+	mix(hash, r->probing | r->went_back << 1);
+	mix_messages(hash, &r->outstanding.reads);
+	mix_messages(hash, &r->outstanding.sends);
+	mix(hash, r->cwnd.size);
+	mix(hash, r->cwnd.acked);
+	mix(hash, t->loss);
+	mix(hash, t->rnr);
+	mix(hash, t->timeout);
+	mix(hash, t->retry_limit | t->retries << 8 | t->rnr_limit << 16 |
+			  t->rnr_retries << 24);
+	mix(hash, t->rnr_waits | t->put_off << 8 | t->answered << 16);
+}
+
+static void mix_cursor(u64 *hash, const struct pavo_tx_cursor *cursor)
+{
+	mix(hash, cursor->wqe);
+	mix(hash, cursor->pkt);
+	mix(hash, cursor->sge);
+	mix(hash, cursor->sge_off);
+}
+
+static void mix_requester(u64 *hash, struct pavo_requester *req)
+{
+	mix_side(hash, &req->side);
+	mix_recovery(hash, &req->recovery);
+	mix(hash, req->db_head);
+	mix(hash, req->db_tail);
+	mix(hash, req->chain);
+	mix(hash, req->chained | (u64)req->in_chain << 32);
+	mix(hash, req->head);
+	mix(hash, req->last_local);
+	mix(hash, req->numbered);
+	mix(hash, req->tail);
+	mix_cursor(hash, &req->cursor);
+	mix_cursor(hash, &req->scatter);
+	mix(hash, req->ready | req->notify_drained << 1);
+	mix(hash, req->pause);
+	mix(hash,
+	    req->drr.active | req->drr.scheduled << 1 | req->drr.scarce << 2);
+	mix(hash, req->drr.deficit);
+	mix(hash, req->drr.spent);
+	mix(hash, req->drr.held[PAVO_POOL_SENDS]);
+	mix(hash, req->drr.held[PAVO_POOL_READS]);
+	mix_timer(hash, &req->hrtimer);
+}
+
+static void mix_resource(u64 *hash, const struct pavo_resource *res)
+{
+	mix(hash, res->first);
+	mix(hash, res->npkts);
+	mix(hash, res->kind | res->ext << 8 | res->queued << 9 |
+			  res->replay << 10 | res->answered << 11 |
+			  res->begun << 12);
+	mix(hash, res->msn);
+	mix(hash, res->psn);
+	mix(hash, res->rkey);
+	mix(hash, res->request_id);
+	mix(hash, res->left);
+	mix(hash, res->va);
+	mix(hash, res->orig);
+}
+
+static void mix_recv_wqe(u64 *hash, const struct pavo_recv_wqe *wqe)
+{
+	mix(hash, wqe->active);
+	mix(hash, wqe->number);
+	mix(hash, wqe->length);
+	mix(hash, wqe->done);
+	mix(hash, wqe->i);
+	mix(hash, wqe->off);
+}
+
+static void mix_responder(u64 *hash, struct pavo_responder *resp)
+{
+	const struct pavo_expected *e = &resp->expected;
+	u32 i;
+
+	mix_side(hash, &resp->side);
+	mix(hash, e->psn);
+	mix(hash, e->far);
+	mix(hash, e->dropped);
+	mix(hash, e->nak_sent | e->ack_due << 1 | e->ack_syndrome << 8);
+	mix(hash, e->ack_psn);
+	mix(hash, resp->msn);
+	mix(hash, resp->message | resp->established << 8 |
+			  resp->last_wqe_notified << 9 | resp->failing << 10 |
+			  resp->paused << 11);
+	mix(hash, resp->write.va);
+	mix(hash, resp->write.rkey);
+	mix(hash, resp->write.left);
+	mix(hash, resp->write.total);
+	mix(hash, resp->own.head);
+	mix(hash, resp->res_head);
+	for (i = 0; i < resp->res_count; i++)
+		mix_resource(hash, &resp->resources[i]);
+	for (i = 0; i < ARRAY_SIZE(resp->send_queue); i++)
+		mix(hash, resp->send_queue[i]);
+	mix(hash, resp->send_head | resp->send_tail << 8);
+	if (resp->wqe)
+		mix_recv_wqe(hash, resp->wqe);
+	mix_timer(hash, &resp->pause);
+}
+
+__u64 engine_fingerprint(void)
+{
+	u64 hash = engine_now();
+	struct pavo_qp *qp;
+	unsigned long qpn;
+
+	xa_for_each (&engine_dev->qps, qpn, qp) {
+		mix(&hash, qpn);
+		mix(&hash, qp->state);
+		mix_requester(&hash, &qp->req);
+		mix_responder(&hash, &qp->resp);
+	}
+	return hash;
+}
