@@ -293,6 +293,7 @@ TEST(Groups, CopiesInATickAreBounded)
 	Grouped group;
 	std::vector<pavo::Window> crowd;
 	std::vector<uint32_t> come, sent;
+	std::chrono::steady_clock::duration quickest = std::chrono::hours(1);
 	const uint64_t before = used_up("groups");
 	auto source = pavo::Window::open(group.job_a,
 					 {.node = node_a,
@@ -315,27 +316,34 @@ TEST(Groups, CopiesInATickAreBounded)
 				.value());
 		must(crowd.back().join(group_gid, group_number));
 	}
-	for (uint32_t n = 0; n < messages; n++) {
-		must(source.prepare({group_node, group_number},
-				    std::as_bytes(std::span(&n, 1))));
-		sent.push_back(n);
-	}
-	const auto began = std::chrono::steady_clock::now();
-	must(source.start());
-	EXPECT_TRUE(eventually([&] {
-		crowd.back().receive([&](const pavo::Message &message) {
-			uint32_t n = 0;
+	/* Copies of two ticks may be within the bound of each: repeat it. */
+	for (int round = 0; round < 20 && used_up("groups") == before;
+	     round++) {
+		come.clear();
+		sent.clear();
+		for (uint32_t n = 0; n < messages; n++) {
+			must(source.prepare({group_node, group_number},
+					    std::as_bytes(std::span(&n, 1))));
+			sent.push_back(n);
+		}
+		const auto began = std::chrono::steady_clock::now();
+		must(source.start());
+		EXPECT_TRUE(eventually([&] {
+			crowd.back().receive([&](const pavo::Message &message) {
+				uint32_t n = 0;
 
-			memcpy(&n, message.payload.data(), sizeof(n));
-			come.push_back(n);
-		});
-		return come.size() == messages;
-	}));
-	const auto ticks =
-		(std::chrono::steady_clock::now() - began) / common::tick();
-	EXPECT_EQ(come, sent);
+				memcpy(&n, message.payload.data(), sizeof(n));
+				come.push_back(n);
+			});
+			return come.size() == messages;
+		}));
+		quickest = std::min(quickest,
+				    std::chrono::steady_clock::now() - began);
+		EXPECT_EQ(come, sent);
+	}
 	if (used_up("groups") == before &&
-	    uint64_t(ticks) * copies_a_tick >= messages * crowd.size())
+	    quickest / common::tick() * copies_a_tick + copies_a_tick >=
+		    messages * crowd.size())
 		GTEST_SKIP() << "this CPU makes fewer copies in a tick";
 	EXPECT_GT(used_up("groups"), before);
 }
