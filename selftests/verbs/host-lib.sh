@@ -25,6 +25,13 @@ is_slow()
 		${PAVO_KERNEL:-} == *kcsan* ]]
 }
 
+# memory_of_node SIZE: the memory of one guest of several. KASAN keeps freed memory until a process
+# allocates some, so packets that softirqs receive and free meanwhile need much.
+memory_of_node()
+{
+	is_slow && echo 2G || echo "$1"
+}
+
 # limit SECONDS: the time limit of a guest that needs at most so long on a quiet
 # machine. It ends what hangs; a busy machine, or one that is several times slower, and
 # sanitizer kernels get more.

@@ -9,5 +9,5 @@ set -u
 here=$(dirname "$(readlink -f "$0")")
 # shellcheck source=selftests/verbs/host-lib.sh
 . "$here/../verbs/host-lib.sh"
-exec "$PAVO_VM" cluster 4 -q --smp 1 --mem 384M --timeout "$(limit 300)" -- bash \
+exec "$PAVO_VM" cluster 4 -q --smp 1 --mem "$(memory_of_node 384M)" --timeout "$(limit 300)" -- bash \
 	"$here/four-nodes.sh" "$PAVO_BUILD/selftests/window" "$PAVO_BUILD/userspace/tools/pavo-copy"

@@ -8,5 +8,5 @@ set -u
 here=$(dirname "$(readlink -f "$0")")
 # shellcheck source=selftests/verbs/host-lib.sh
 . "$here/../verbs/host-lib.sh"
-exec "$PAVO_VM" cluster 3 -q --smp 1 --mem 512M --timeout "$(limit 300)" -- bash \
+exec "$PAVO_VM" cluster 3 -q --smp 1 --mem "$(memory_of_node 512M)" --timeout "$(limit 300)" -- bash \
 	"$here/interface.sh" "$PAVO_BUILD/userspace/tools"

@@ -14,5 +14,5 @@ here=$(dirname "$(readlink -f "$0")")
 part=few
 case ${PAVO_KERNEL:-} in native*) part=examples ;; esac
 [ -z "${PAVO_WIDE:-}" ] || part=all
-exec "$PAVO_VM" cluster 2 -q --smp 1 --mem 512M --timeout "$(limit 600)" -- bash \
+exec "$PAVO_VM" cluster 2 -q --smp 1 --mem "$(memory_of_node 512M)" --timeout "$(limit 600)" -- bash \
 	"$here/nodes.sh" "${1:-$part}" "$PAVO_BUILD/userspace/examples" "$PAVO_BUILD/selftests/window"

@@ -11,5 +11,5 @@ here=$(dirname "$(readlink -f "$0")")
 . "$here/../verbs/host-lib.sh"
 wide=()
 [ -z "${PAVO_WIDE:-}" ] || wide=(--wide)
-exec "$PAVO_VM" cluster 3 -q --smp 1 --mem 512M --timeout "$(limit 600)" -- bash \
+exec "$PAVO_VM" cluster 3 -q --smp 1 --mem "$(memory_of_node 512M)" --timeout "$(limit 600)" -- bash \
 	"$here/three-nodes.sh" "${wide[@]}" "$PAVO_BUILD/userspace/examples" "$PAVO_BUILD/selftests/window"
