@@ -23,6 +23,7 @@
 #include "../common/adapter.h"
 #include "../common/eventually.h"
 #include "../common/pattern.h"
+#include "../common/slow_kernel.h"
 #include "meeting.h"
 
 namespace nodes {
@@ -73,10 +74,13 @@ inline void must_hold(std::span<const std::byte> bytes, uint32_t node,
 
 using common::must;
 
-/* Until it is so; throws when it has not become so in a minute and a half. */
+/* Until it is so; throws when it has not become so in a minute and a half, with checkers in five. */
 template <class Condition> void until(const char *what, Condition &&condition)
 {
-	must(common::eventually(condition, std::chrono::seconds(90)),
+	const auto most =
+		std::chrono::seconds(common::slow_kernel() ? 300 : 90);
+
+	must(common::eventually(condition, most),
 	     std::string("in vain: ") + what);
 }
 
