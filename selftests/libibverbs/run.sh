@@ -93,25 +93,26 @@ build_provider()
 		selftests/provider/provider-{abi-test,test}
 }
 
-# run_with RELEASE PROGRAM: with the loader and the libraries of that release
+# run_with RELEASE BUILT TEST: a test that was built with a release, with the loader and the
+# libraries of another one
 run_with()
 {
 	local libraries=$cache/$1/usr/lib/$arch asan
 
 	asan=$(dirname "$(readlink -f "$(g++ -print-file-name=libasan.so)")")
 	"$libraries/$(basename "$loader")" --inhibit-rpath '' \
-		--library-path "$libraries:$asan" "$2"
+		--library-path "$libraries:$asan" "$builds/$2/selftests/provider/provider-$3"
 }
 
 # Memory that libibverbs keeps until exit is not the provider's to free.
 run_tests()
 {
-	ASAN_OPTIONS=detect_leaks=0 run_with "$1" "$builds/$1/selftests/provider/provider-test"
+	ASAN_OPTIONS=detect_leaks=0 run_with "$1" "$1" test
 }
 
 run_layout()
 {
-	run_with "$2" "$builds/$1/selftests/provider/provider-abi-test"
+	run_with "$2" "$1" abi-test
 }
 
 # The loader of the release says which library lacks which number.

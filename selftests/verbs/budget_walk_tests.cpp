@@ -465,19 +465,3 @@ PV_TEST_LOCAL("budget.windows_end",
 			   "destroy_qp");
 	});
 }
-
-PV_TEST_LOCAL("budget.dump",
-	      "debugfs shows 16,384 keys while others have the CPU")
-{
-	const uint32_t count = judges_time() ? 16384 : 512;
-	const std::string path = "/sys/kernel/debug/pavo/keys";
-	std::deque<Mr> regions;
-
-	if (access(path.c_str(), R_OK))
-		throw Skip("no " + path);
-	while (regions.size() < count)
-		regions.push_back(must_reg(env.b, {page, 0, bindable_access}));
-	must_share("keys", [&] {
-		REQUIRE(common::lines_of(path).size() >= count, path);
-	});
-}
