@@ -97,11 +97,13 @@ build_provider()
 # libraries of another one
 run_with()
 {
-	local libraries=$cache/$1/usr/lib/$arch asan
+	local asan folder=$cache/$1/lib/$arch
 
+	# Debian 12 has its libc in /lib.
+	[ -d "$folder" ] || folder=$cache/$1/usr/lib/$arch
 	asan=$(dirname "$(readlink -f "$(g++ -print-file-name=libasan.so)")")
-	"$libraries/$(basename "$loader")" --inhibit-rpath '' \
-		--library-path "$libraries:$asan" "$builds/$2/selftests/provider/provider-$3"
+	"$folder/$loader" --inhibit-rpath '' \
+		--library-path "$folder:$cache/$1/usr/lib/$arch:$asan" "$builds/$2/selftests/provider/provider-$3"
 }
 
 # Memory that libibverbs keeps until exit is not the provider's to free.
@@ -138,7 +140,7 @@ if [ -z "$(find_archive)" ]; then
 	echo "1..0 # SKIP apt knows no archive of Debian"
 	exit 4
 fi
-loader=$(ldd "$(command -v bash)" | sed -n 's/^[[:space:]]*\(\/[^ ]*ld-linux[^ ]*\).*/\1/p')
+loader=$(ldd "$(command -v bash)" | sed -n 's/^[[:space:]]*\/[^ ]*\/\(ld-linux[^ ]*\).*/\1/p')
 declare -A number
 mkdir -p "$cache" "$builds"
 exec 9>"$cache/lock"
