@@ -4,6 +4,7 @@
  *
  * Two states that differ may not have the same one, else the model (sim/model.hpp) would leave out
  * schedules. So times are absolute and positions are not reduced to their ring.
+ * A new field of a side that decides on what it does belongs here, too.
  */
 #include <linux/xarray.h>
 

@@ -90,7 +90,6 @@ private:
 		Bytes expected;
 	};
 	/* Over: some bytes have values that neither this effect nor those before it give. */
-	/* Over: some bytes have values that neither this effect nor those before it give. */
 	enum class Progress { none, some, all, over };
 
 	Progress progress(const Effect &effect) const;
