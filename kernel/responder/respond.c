@@ -473,3 +473,17 @@ bool pavo_respond(struct pavo_qp *qp, struct pavo_budget *slice)
 		send_ack(qp);
 	return false;
 }
+
+/*
+ * pavo_respond_last - send the ACK or NAK that is due before the QP forgets it. A consumer that has
+ * polled the completion of a message may end the QP at once, and the peer's request would fail if
+ * its ACK did not come any more.
+ */
+void pavo_respond_last(struct pavo_qp *qp)
+{
+	struct pavo_responder *resp = &qp->resp;
+
+	if (resp->expected.ack_due && !resp->failing &&
+	    resp->send_head == resp->send_tail)
+		send_ack(qp);
+}

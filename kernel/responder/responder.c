@@ -66,10 +66,25 @@ void pavo_responder_destroy(struct pavo_qp *qp)
 	resp->resources = NULL;
 }
 
+/* Send the last ACK, unless it would overtake packets that wait on another CPU. */
+static void acknowledge_last(struct pavo_qp *qp)
+{
+	struct pavo_tx *tx = &qp->resp.side.tx;
+	int cpu;
+
+	if (!qp->has_flow || pavo_tx_is_elsewhere(tx, &cpu))
+		return;
+	rcu_read_lock();
+	pavo_respond_last(qp);
+	rcu_read_unlock();
+	pavo_tx_leave(tx);
+}
+
 void pavo_responder_reset(struct pavo_qp *qp)
 {
 	struct pavo_responder *resp = &qp->resp;
 
+	acknowledge_last(qp);
 	pavo_side_forget(qp, &resp->side);
 	resp->side.pending = 0;
 	pavo_tx_reset(&resp->side.tx);
@@ -215,6 +230,8 @@ static bool visit_responder(struct pavo_qp *qp, struct pavo_budget *slice)
 	}
 	if (pavo_qp_get_state(qp) != IB_QPS_ERR)
 		return pavo_respond(qp, slice);
+	if (likely(!resp->paused))
+		pavo_respond_last(qp);
 	/* In Error the peer has no operations any more. */
 	pavo_rkm_forget(&qp->key_state);
 	left = pavo_rq_flush(qp, max(slice->packets, 0));

@@ -112,5 +112,6 @@ void pavo_respond_fatal(struct pavo_qp *qp, u32 psn, u8 syndrome,
 			enum ib_event_type event);
 void pavo_respond_init(struct pavo_qp *qp);
 bool pavo_respond(struct pavo_qp *qp, struct pavo_budget *slice);
+void pavo_respond_last(struct pavo_qp *qp);
 
 #endif /* PAVO_RESPONDER_PRIVATE_H */

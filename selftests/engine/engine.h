@@ -78,6 +78,9 @@ extern bool engine_single[ENGINE_ADDRESSES];
  */
 extern bool engine_in_a_row;
 
+/** engine_refused - packets, from the next one on, that the interface refuses: its queue is full. */
+extern unsigned int engine_refused;
+
 /** engine_settle - run queued works until there are none, then end the grace period. */
 void engine_settle(void);
 /** engine_now - time of the clock, ns. */

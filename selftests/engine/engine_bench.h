@@ -26,6 +26,7 @@ public:
 	pw::Mac mac() override { return tool_mac; }
 	std::optional<pw::Mac> device_mac(unsigned interface) override;
 	std::optional<uint64_t> counter(const std::string &name) override;
+	void refuse(unsigned packets) override { engine_refused = packets; }
 
 private:
 	struct Sent {

@@ -60,6 +60,7 @@ int main(int argc, char **argv)
 			     "before works run");
 		app.read(argc, argv);
 		o.in_a_row = engine_in_a_row;
+		o.engine = true;
 		o.setup.device = "engine";
 		o.setup.peer4 = pw::parse_address("10.9.0.2");
 		o.setup.peer6 = pw::parse_address("fd00:9::2");

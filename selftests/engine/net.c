@@ -91,6 +91,7 @@ static bool matches(const struct pavo_flow *flow, const struct pavo_rx *rx)
 bool engine_gso;
 bool engine_single[ENGINE_ADDRESSES];
 bool engine_in_a_row;
+unsigned int engine_refused;
 
 void pavo_flow_connect(struct pavo_flow *flow, const void *user)
 {
@@ -348,6 +349,12 @@ int pavo_tx_send_finished(const struct pavo_stats *stats,
 {
 	const u8 *end = skb->data + skb->len;
 
+	if (engine_refused) {
+		engine_refused--;
+		pavo_stats_add(stats, tx_drop_congested, 1);
+		kfree_skb(skb);
+		return -ENOBUFS;
+	}
 	pavo_stats_add(stats, tx_packets, 1);
 	pavo_stats_add(stats, tx_bytes, skb->len - sizeof(struct udphdr));
 	engine_host->sent(skb->network_header, end - skb->network_header);

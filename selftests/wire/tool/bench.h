@@ -30,6 +30,9 @@ public:
 	/* The device: MAC of one of its interfaces, and counters; nullopt: there is none. */
 	virtual std::optional<Mac> device_mac(unsigned interface) = 0;
 	virtual std::optional<uint64_t> counter(const std::string &name) = 0;
+
+	/* Its interface refuses that many packets, from the next one on. */
+	virtual void refuse(unsigned packets) = 0;
 };
 
 } // namespace pw

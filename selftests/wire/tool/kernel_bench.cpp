@@ -62,6 +62,11 @@ std::optional<Mac> KernelBench::device_mac(unsigned interface)
 	return mac_of(name);
 }
 
+void KernelBench::refuse(unsigned)
+{
+	throw std::logic_error("no interface of a kernel refuses on request");
+}
+
 std::optional<uint64_t> KernelBench::counter(const std::string &name)
 {
 	uint64_t value;

@@ -26,6 +26,7 @@ public:
 	Mac mac() override { return mac_of(interface_); }
 	std::optional<Mac> device_mac(unsigned interface) override;
 	std::optional<uint64_t> counter(const std::string &name) override;
+	void refuse(unsigned packets) override;
 
 private:
 	std::string interface_;

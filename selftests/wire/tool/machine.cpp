@@ -99,6 +99,7 @@ std::span<const Machine::Verb> Machine::verbs()
 		 message_keys},
 		{"allow", &Machine::step_allow, 1, any_number, packet_keys},
 		{"silence", &Machine::step_silence, 1, 1, ""},
+		{"refuse", &Machine::step_refuse, 1, 1, ""},
 		{"probe", &Machine::step_probe, 0, 0, "psn msn"},
 		{"asked-every", &Machine::step_asked, 1, 1, ""},
 		{"qp", &Machine::step_qp, 1, 3,

@@ -83,6 +83,7 @@ private:
 	void step_expect_message(const Statement &s);
 	void step_allow(const Statement &s);
 	void step_silence(const Statement &s);
+	void step_refuse(const Statement &s);
 	void step_probe(const Statement &s);
 	void step_asked(const Statement &s);
 	std::vector<Statement> segment(const Statement &s,

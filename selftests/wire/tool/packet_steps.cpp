@@ -457,6 +457,11 @@ void Machine::step_silence(const Statement &s)
 	}
 }
 
+void Machine::step_refuse(const Statement &s)
+{
+	bench_.refuse(unsigned(evaluate(s.word(0))));
+}
+
 /*
  * A write of nothing that asks for an ACK: when it comes, everything before was
  * dealt with, and the PSN and MSN in it tell how.

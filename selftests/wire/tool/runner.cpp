@@ -301,6 +301,12 @@ bool selected(const RunOptions &o, const std::string &name)
 	       });
 }
 
+/* Whether this program has what the script wants beside a device. */
+bool can_play(const RunOptions &o, const Script &script)
+{
+	return (!script.in_a_row || o.in_a_row) && (!script.engine || o.engine);
+}
+
 } // namespace
 
 void RunOptions::declare(common::CommandLine &app)
@@ -335,7 +341,7 @@ int run_scripts(const RunOptions &o)
 	for (const Script &script : scripts) {
 		const size_t one = turn++ % script.cases.size();
 
-		if (script.in_a_row && !o.in_a_row && !o.list && !o.check)
+		if (!can_play(o, script) && !o.list && !o.check)
 			continue;
 		for (size_t i = 0; i < script.cases.size(); i++)
 			if ((!o.sample || i == one) &&

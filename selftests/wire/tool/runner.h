@@ -29,6 +29,8 @@ struct RunOptions {
 	bool together = false;
 	/* Packets that a script injects in a row arrive before works of the device run. */
 	bool in_a_row = false;
+	/* The device is the module in this program. */
+	bool engine = false;
 	/* In the process of a case; in that of all cases at the end, false: something is wrong. */
 	std::function<std::unique_ptr<Bench>()> make_bench;
 	std::function<bool()> at_end;

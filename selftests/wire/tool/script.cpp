@@ -65,6 +65,8 @@ bool directive(Script &script, Choices &choices,
 		script.only = text;
 	else if (t[0] == "in-a-row")
 		script.in_a_row = true;
+	else if (t[0] == "engine")
+		script.engine = true;
 	else
 		return false;
 	return true;
