@@ -45,7 +45,7 @@ fi
 # fabric PROVIDER ENDPOINT: libfabric's pingpong with data checks.
 fabric()
 {
-	local line="$as fi_pingpong -p '$1' -e $2 -c"
+	local line="$as $here/fabric-pingpong -p '$1' -e $2 -c"
 	between "libfabric, $1 $2, verified${as:+, ordinary user}" "listening 47592" "$line" "$line @"
 }
 

@@ -265,6 +265,13 @@ network_state()
 	tc -s qdisc
 }
 
+# losses_of FILE: of what network_state has written there, what tells of packets that were lost.
+losses_of()
+{
+	grep -E 'drop|timeout|retrans|naks|exceeded|errors' "$1" |
+		grep -Ev 'RX|TX|dropped 0,'
+}
+
 # serves PID READY: that process has come so far, or has ended.
 serves()
 {
@@ -308,10 +315,11 @@ pair_step()
 	done
 	# Each node tells what it saw, once one of them is known to have failed.
 	if [ "$rc" != 0 ]; then
-		tail=$(log_end "$log")
+		network_state >"$PAVO_OUT/$key.network" 2>&1
+		tail="$(log_end "$log")
+$(losses_of "$PAVO_OUT/$key.network")"
 		pavo-put "$key-said-$NODE" "$rc: $line
 $tail"
-		network_state >"$PAVO_OUT/$key.network" 2>&1
 	fi
 	[ "$NODE" = 1 ] || return 0
 	if [ "$rc" = 0 ]; then
