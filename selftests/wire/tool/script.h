@@ -44,7 +44,7 @@ struct Script {
 	std::string rxe_breaks; /* what it does to rdma_rxe's kernel */
 	std::string only; /* the one device type it is for */
 	bool in_a_row = false; /* packets have to arrive before works run */
-	bool engine = false; /* an interface has to do what none of a kernel does on request */
+	bool engine = false; /* it wants an interface that obeys scripts */
 };
 
 /* `name` is the path below the scripts folder without its suffix. */
