@@ -233,7 +233,8 @@ test-full: full-deps
 	selftests/run-full
 
 # Groups of verbs, which pass without the parts, and two that are skipped without windows.
-PARTS_GROUPS = $(or $(ONLY),verbs,wire,kverbs,window,translate)
+ALL_PARTS_GROUPS := verbs,wire,kverbs,window,translate
+PARTS_GROUPS = $(or $(ONLY),$(ALL_PARTS_GROUPS))
 test-parts: export PAVO_KERNEL = native
 test-parts: KERNEL = native
 test-parts: kernel test-deps

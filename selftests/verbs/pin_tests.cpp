@@ -115,9 +115,11 @@ uint8_t *map_alike(int fd, unsigned i)
 	return memory;
 }
 
+constexpr char jobs_file[] = "/sys/kernel/debug/pavo/jobs";
+
 uint64_t compared_pages()
 {
-	return common::number_behind("/sys/kernel/debug/pavo/jobs", "compared");
+	return common::number_behind(jobs_file, "compared");
 }
 
 } // namespace
@@ -128,6 +130,9 @@ PV_TEST_LOCAL("region.alike",
 	      "regions that have the same")
 {
 	constexpr unsigned many = 32;
+
+	if (access(jobs_file, F_OK))
+		throw Skip("the module has no jobs, which show the comparisons");
 	int fd = memfd_create("pavo-alike", MFD_CLOEXEC);
 	std::vector<uint8_t *> memory;
 	std::vector<RawMr> regions;
