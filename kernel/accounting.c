@@ -18,7 +18,7 @@
 static unsigned int backlog_per_user = 16384;
 pavo_range_param(backlog_per_user, backlog_per_user, 1, INT_MAX, 0644);
 MODULE_PARM_DESC(backlog_per_user,
-		 "packets on backlogs of all queue pairs of one user (16384)");
+		 "packets that wait at all queue pairs of one user (16384)");
 
 static unsigned int share_per_user = 25;
 pavo_range_param(share_per_user, share_per_user, 0, 100, 0644);

@@ -68,7 +68,8 @@ struct pavo_dev;
 	X(rx_drop_response) /* response to no request */            \
 	X(rx_drop_syndrome) /* neither ACK nor a known NAK */       \
 	X(rx_drop_old_response) /* to an answered request */        \
-	X(rx_drop_out_of_sequence) /* behind a gap already NAKed */ \
+	X(rx_held) /* behind a gap: held until it closes */         \
+	X(rx_drop_out_of_sequence) /* behind a gap, not held */     \
 	X(rx_drop_duplicate_read) /* too old to be replayed */      \
 	X(rx_drop_backlog) /* QP busy and backlog full */           \
 	X(out_of_buffer) /* no receive is posted */                 \
@@ -87,7 +88,6 @@ struct pavo_dev;
 	X(req_cqe_error) /* send WQEs completed in error */         \
 	X(req_cqe_flush_error) /* of them: flushed */               \
 	X(wqe_errors) /* send WQEs refused */                       \
-	X(rq_index_errors) /* RQ producer index absurd */           \
 	X(odp_faults) /* requests to fault pages in */              \
 	X(odp_fault_errors) /* faults that failed */                \
 	X(odp_invalidations) /* pages that the kernel unmapped */   \
@@ -107,6 +107,7 @@ struct pavo_dev;
 	X(db_overflow) /* more doorbells than WQEs */            \
 	X(cq_overruns)                                           \
 	X(cq_index_errors) /* CQ consumer index absurd */        \
+	X(rq_index_errors) /* RQ producer index absurd */        \
 	X(tx_drop_node) /* the window has no route to it */      \
 	X(rx_drop_window) /* no such window */                   \
 	X(rx_drop_window_key) /* of another job */               \

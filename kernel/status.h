@@ -50,6 +50,7 @@ enum pavo_status {
 
 	/* Neither success nor error: internal, without codes in the table. */
 	PAVO_ST_WAIT, /* continue when pages are present, or a walk has ended */
+	PAVO_ST_HELD, /* the side holds the packet until a gap closes */
 	PAVO_ST_BUSY, /* retry after a pause: no memory, or the interface's queue is full */
 	PAVO_ST_LOST, /* the packet has no route; the loss timer handles it */
 	PAVO_ST_FAULT, /* allowed, but pages are not present: pavo_fault_request() */

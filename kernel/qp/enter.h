@@ -16,7 +16,8 @@
 
 /**
  * struct pavo_side_work - functions of a side; its owner calls them, RCU read side.
- * @handle: handles a packet. PAVO_ST_WAIT: the packet is deferred until the side's wait ends
+ * @handle: handles a packet. PAVO_ST_WAIT: the packet is deferred until the side's wait ends;
+ *          PAVO_ST_HELD: the side has taken its skb over
  * @visit:  does the pending work within a budget. Returns true if work is left
  * @loop:   kind of loop that a run of the side counts as
  */
@@ -40,24 +41,28 @@ static __always_inline int pavo_side_take_next(struct pavo_qp *qp,
 
 /*
  * Handle the packets of an skb, from @side->index on if that one was deferred.
- * Return: true: the packet is deferred.
+ * Return: PAVO_ST_OK; PAVO_ST_WAIT: the packet is deferred; PAVO_ST_HELD: the skb is the side's.
  */
-static __always_inline bool pavo_side_handle(struct pavo_qp *qp,
-					     struct pavo_side *side,
-					     struct pavo_rx *rx,
-					     const struct pavo_side_work *work)
+static __always_inline enum pavo_status
+pavo_side_handle(struct pavo_qp *qp, struct pavo_side *side, struct pavo_rx *rx,
+		 const struct pavo_side_work *work)
 {
+	enum pavo_status status;
+
 	while (unlikely(rx->index < side->index) && !pavo_rx_next(rx))
 		;
 	do {
-		if (unlikely(work->handle(qp, rx) == PAVO_ST_WAIT)) {
+		status = work->handle(qp, rx);
+		if (unlikely(status == PAVO_ST_HELD))
+			return status;
+		if (unlikely(status == PAVO_ST_WAIT)) {
 			side->index = rx->index;
-			return true;
+			return status;
 		}
 		pavo_side_end_deferred(side);
 	} while (!pavo_side_take_next(qp, rx));
 	side->index = 0;
-	return false;
+	return PAVO_ST_OK;
 }
 
 /* Handle packets of the backlog, within a budget. */
@@ -76,12 +81,18 @@ static __always_inline void pavo_side_drain(struct pavo_qp *qp,
 			break;
 		pavo_budget_spend(budget, 1, skb->len);
 		pavo_rx_parse(&rx, &qp->dev->port, skb);
-		if (unlikely(pavo_side_handle(qp, side, &rx, work))) {
+		switch (pavo_side_handle(qp, side, &rx, work)) {
+		case PAVO_ST_WAIT:
 			skb_queue_head(&side->backlog, skb);
-		} else {
+			continue;
+		case PAVO_ST_HELD:
+			break;
+		default:
 			kfree_skb(skb);
-			pavo_user_uncharge_packet(qp->user);
 		}
+		pavo_user_uncharge_packet(qp->user);
+		if (unlikely(side->released == skb))
+			side->released = NULL;
 	}
 }
 
@@ -211,7 +222,8 @@ static __always_inline void pavo_side_receive(struct pavo_qp *qp,
 					      const struct pavo_side_work *work)
 {
 	struct pavo_budget budget = pavo_budget_begin_slice();
-	bool more = false, deferred;
+	enum pavo_status status;
+	bool more = false;
 	int cpu = 0;
 
 	if (!skb_queue_empty_lockless(&side->backlog) ||
@@ -223,17 +235,20 @@ static __always_inline void pavo_side_receive(struct pavo_qp *qp,
 		goto add_to_backlog;
 	}
 	rcu_read_lock();
-	deferred = pavo_side_handle(qp, side, rx, work);
-	if (unlikely(deferred)) {
+	status = pavo_side_handle(qp, side, rx, work);
+	if (unlikely(status == PAVO_ST_WAIT)) {
 		pavo_user_force_charge_packet(qp->user);
 		skb_queue_head(&side->backlog, rx->skb);
 	}
-	if (!pavo_side_rests(qp, side))
+	/* If the packet has closed a gap, those that were held are handled before the visit. */
+	if (!pavo_side_rests(qp, side) &&
+	    (unlikely(status == PAVO_ST_WAIT) ||
+	     likely(skb_queue_empty_lockless(&side->backlog))))
 		more = pavo_side_visit_now(qp, side, &cpu, &budget, work);
 	rcu_read_unlock();
 	spin_unlock(&side->lock);
 	pavo_net_deliver(&budget);
-	if (likely(!deferred))
+	if (likely(status == PAVO_ST_OK))
 		pavo_rx_free(rx->skb);
 	pavo_cq_raise(cq);
 	smp_mb(); /* as in pavo_side_run() */
@@ -267,6 +282,8 @@ static inline void pavo_side_forget(struct pavo_qp *qp, struct pavo_side *side)
 		pavo_user_uncharge_packet(qp->user);
 		kfree_skb(skb);
 	}
+	pavo_held_forget(qp, side);
+	side->released = NULL;
 	pavo_side_end_deferred(side);
 	side->index = 0;
 }

@@ -61,6 +61,7 @@ struct pavo_tx_cursor {
  * @recovery:   PSNs, what is outstanding, and the timers
  * @messages:   entries of its MultiQueue, 2 * @count
  * @ready:      @recovery begins with sq_psn (RTS reached since RESET)
+ * @far:        a response had an implausible PSN since then, so none is held (out_of_order.h)
  * @notify_drained: raise SQ_DRAINED when no request is outstanding
  * @pause:      time in ns until which no packet is sent, after the interface refused one; 0: none
  * @drr:        its DRR queue and credits (requester/drr_queue.c)
@@ -93,6 +94,7 @@ struct pavo_requester {
 	struct pavo_recovery recovery;
 	struct pavo_mq_entry *messages;
 	bool ready;
+	bool far;
 	bool notify_drained;
 	u64 pause;
 	struct pavo_drr_queue drr;

@@ -21,6 +21,7 @@
 #include "memory/odp.h"
 #include "memory/rkm.h"
 #include "net/xmit.h"
+#include "qp/out_of_order.h"
 #include "accounting.h"
 #include "status.h"
 
@@ -43,6 +44,8 @@ enum pavo_stage {
  * @lock:    held by the owner, BH disabled
  * @pending: event bits of the side
  * @backlog: verified packets that wait; has a lock of its own
+ * @held:    packets behind a gap (out_of_order.h); the owner's
+ * @released: the packet on the backlog that was held; NULL: none. The owner's
  * @missing: pages that the side waits for; packets stay on the backlog meanwhile
  * @inval:   an invalidation that the side has requested, whose walk may still run
  * @stage:   enum pavo_stage. If it is not BEGIN, the first packet of @backlog is deferred: the side
@@ -56,6 +59,8 @@ struct pavo_side {
 	spinlock_t lock; /* ownership of the side */
 	unsigned long pending;
 	struct sk_buff_head backlog;
+	struct sk_buff_head held;
+	const struct sk_buff *released;
 	struct pavo_missing missing;
 	struct pavo_rkm_request inval;
 	u8 stage;
@@ -76,6 +81,8 @@ static inline void pavo_side_init(struct pavo_side *side)
 	side->index = 0;
 	side->resting = false;
 	skb_queue_head_init(&side->backlog);
+	__skb_queue_head_init(&side->held);
+	side->released = NULL;
 }
 
 static inline bool pavo_side_waits(const struct pavo_side *side)
@@ -130,6 +137,19 @@ static inline enum pavo_status pavo_side_defer_current(struct pavo_side *side,
 {
 	WRITE_ONCE(side->stage, stage);
 	return PAVO_ST_WAIT;
+}
+
+/**
+ * pavo_side_close_gap - handle next what was held for the packet that has been handled.
+ * @qp:   the QP
+ * @side: its side
+ * @psn:  the expected PSN now
+ */
+static inline void pavo_side_close_gap(struct pavo_qp *qp,
+				       struct pavo_side *side, u32 psn)
+{
+	if (unlikely(!skb_queue_empty(&side->held)))
+		pavo_held_release(qp, side, psn);
 }
 
 /** pavo_side_wake - clear @resting when the QP's work begins, for softirqs. */

@@ -57,6 +57,7 @@ static inline unsigned int pavo_gbn_handle_gap(struct pavo_recovery *r, u64 now)
 	pavo_cwnd_lost(&r->cwnd);
 	r->went_back = true;
 	r->reads_out = 0;
+	r->reads_resent = 0;
 	r->next = r->upsn;
 	return PAVO_REC_SEEK | PAVO_REC_RETRANSMIT;
 }
@@ -70,6 +71,7 @@ static inline unsigned int pavo_gbn_handle_rnr(struct pavo_recovery *r)
 	r->probing = false;
 	r->went_back = true;
 	r->reads_out = 0;
+	r->reads_resent = 0;
 	r->next = r->upsn;
 	return PAVO_REC_SEEK | PAVO_REC_RETRANSMIT;
 }

@@ -37,6 +37,7 @@
  * @sent:        high-water mark: PSN behind the last one that was ever sent
  * @next:        PSN that is sent next; before @sent: a retransmission
  * @reads_out:   read and atomic requests that are unanswered
+ * @reads_resent: of them: sent again, though the answer was held already; another answer comes
  * @reread:      PSN of the last read request that began inside a chunk; PAVO_PSN_NONE after
  *               progress of UPSN
  * @no_ack_req:  packets sent since the last AckReq
@@ -53,6 +54,7 @@ struct pavo_recovery {
 	u32 sent;
 	u32 next;
 	u32 reads_out;
+	u32 reads_resent;
 	u32 reread;
 	u32 no_ack_req;
 	u32 ack_requested;
@@ -374,6 +376,13 @@ pavo_recovery_ack_needs_time(const struct pavo_recovery *r,
 	       pavo_mq_find_oldest(&r->outstanding.reads);
 }
 
+/* Forget the requests that were answered and are retransmitted: no copy of an answer is awaited. */
+static inline void pavo_recovery_forget_reads(struct pavo_recovery *r)
+{
+	r->reads_out -= r->reads_resent;
+	r->reads_resent = 0;
+}
+
 /* Release all packets before PSN @until. */
 static __always_inline unsigned int
 pavo_recovery_release(struct pavo_recovery *r,
@@ -393,6 +402,8 @@ pavo_recovery_release(struct pavo_recovery *r,
 	pavo_timer_restart(&r->timer, now);
 	if (until == r->sent)
 		pavo_timer_stop(&r->timer);
+	if (until == r->npsn)
+		pavo_recovery_forget_reads(r);
 	return PAVO_REC_COMPLETE | policy->released(r, from, now);
 }
 
@@ -549,21 +560,73 @@ static inline bool pavo_recovery_is_in_place(const struct pavo_recovery *r,
 }
 
 /**
+ * struct pavo_answer - a response whose data was taken.
+ * @end:  PSN behind it
+ * @ends: it ends what a request has requested
+ * @held: it came early and was held, so the request may have been sent again since
+ */
+struct pavo_answer {
+	u32 end;
+	bool ends;
+	bool held;
+};
+
+/* A request is answered. Count what the responder still works on, as far as the answer shows it. */
+static inline void pavo_recovery_end_read(struct pavo_recovery *r,
+					  const struct pavo_answer *what)
+{
+	if (what->held) {
+		/* Of one that was not sent again yet nothing is counted. */
+		if (pavo_psn_diff(what->end, r->next) <= 0 &&
+		    r->reads_resent < r->reads_out)
+			r->reads_resent++;
+		return;
+	}
+	/* The responder works in order: it has done what was sent before this request. */
+	pavo_recovery_forget_reads(r);
+	if (r->reads_out)
+		r->reads_out--;
+}
+
+/**
  * pavo_recovery_answered - event: the data of the expected response was taken.
  * @r:      the machine
  * @policy: its policy
- * @end:    PSN behind the response
- * @ends:   it ends what a request has requested
- * @now:    the time, if pavo_recovery_release_needs_time() for @end
+ * @what:   the response
+ * @now:    the time, if pavo_recovery_release_needs_time() for its end
  */
 static __always_inline unsigned int
 pavo_recovery_answered(struct pavo_recovery *r,
-		       const struct pavo_recovery_policy *policy, u32 end,
-		       bool ends, u64 now)
+		       const struct pavo_recovery_policy *policy,
+		       const struct pavo_answer *what, u64 now)
 {
-	if (ends && r->reads_out)
-		r->reads_out--;
-	return pavo_recovery_release(r, policy, end, now);
+	if (what->ends)
+		pavo_recovery_end_read(r, what);
+	return pavo_recovery_release(r, policy, what->end, now);
+}
+
+/**
+ * pavo_recovery_may_read - true if a read or atomic may be sent.
+ * @r:    the machine
+ * @most: how many may be outstanding
+ *
+ * If all that is counted was answered before, the copies of the answers may be lost: send one.
+ */
+static inline bool pavo_recovery_may_read(const struct pavo_recovery *r,
+					  u32 most)
+{
+	return r->reads_out < most ||
+	       (r->reads_resent && r->reads_resent == r->reads_out &&
+		r->upsn == r->next);
+}
+
+/** pavo_recovery_answered_twice - event: the end of a response to an answered request came. */
+static inline void pavo_recovery_answered_twice(struct pavo_recovery *r)
+{
+	if (!r->reads_resent)
+		return;
+	r->reads_resent--;
+	r->reads_out--;
 }
 
 /* ------------------------------------------------- timers */

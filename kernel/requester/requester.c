@@ -159,6 +159,7 @@ void pavo_requester_reset(struct pavo_qp *qp)
 	req->scatter = (struct pavo_tx_cursor){ .wqe = -1 };
 	pavo_recovery_init(&req->recovery, req->messages, req->count);
 	req->ready = false;
+	req->far = false;
 	req->notify_drained = false;
 	req->pause = 0;
 	req->posted = 0;
@@ -260,10 +261,12 @@ static bool visit_requester(struct pavo_qp *qp, struct pavo_budget *slice)
 		pavo_timer_hold(&req->recovery.timer, ktime_get_ns());
 	take_pending(qp);
 	state = pavo_qp_get_state(qp);
-	if (state >= IB_QPS_SQE)
+	if (state >= IB_QPS_SQE) {
+		pavo_held_forget(qp, &req->side);
 		budget = pavo_complete_flush(qp, budget);
-	else if (req->ready)
+	} else if (req->ready) {
 		budget = advance_requester(qp, budget);
+	}
 	if (unlikely(req->drr.active))
 		end_drr_round(qp, !budget);
 	pavo_timers_arm(qp);

@@ -235,6 +235,17 @@ static bool is_value_of(const struct pavo_swqe *wqe, const struct pavo_pkt *pkt)
 	return !ext || pkt->request_id == wqe->number;
 }
 
+/* PSN from which the next response is expected. */
+static u32 get_next_answered(struct pavo_recovery *r)
+{
+	const struct pavo_mq_entry *read =
+		pavo_mq_find_oldest(&r->outstanding.reads);
+
+	if (!read)
+		return r->sent;
+	return pavo_psn_diff(read->first, r->upsn) > 0 ? read->first : r->upsn;
+}
+
 /* Take the data of the expected response, then release its PSN. */
 static enum pavo_status take_response(struct pavo_qp *qp, struct pavo_rx *rx)
 {
@@ -243,8 +254,12 @@ static enum pavo_status take_response(struct pavo_qp *qp, struct pavo_rx *rx)
 		pavo_mq_find_oldest(&r->outstanding.reads);
 	struct pavo_swqe *wqe = pavo_get_swqe(&qp->req, read->wqe);
 	u32 n = pavo_psn_diff(rx->pkt.psn, read->first);
-	u32 end = pavo_psn_add(rx->pkt.psn, rx->pkt.npkts);
-	bool atomic = rx->pkt.info->kind == PAVO_KIND_ATOMIC, ends;
+	const struct pavo_answer what = {
+		.end = pavo_psn_add(rx->pkt.psn, rx->pkt.npkts),
+		.ends = pavo_read_chunk_ends(wqe->npkts, n + rx->pkt.npkts),
+		.held = qp->req.side.released == rx->skb,
+	};
+	bool atomic = rx->pkt.info->kind == PAVO_KIND_ATOMIC;
 	enum pavo_status status;
 	u64 now = 0;
 
@@ -263,12 +278,57 @@ static enum pavo_status take_response(struct pavo_qp *qp, struct pavo_rx *rx)
 		pavo_complete_fatal(qp, rx->pkt.psn, status);
 		return status;
 	}
-	ends = pavo_read_chunk_ends(wqe->npkts, n + rx->pkt.npkts);
-	if (pavo_recovery_release_needs_time(r, &pavo_go_back_n, end))
+	if (pavo_recovery_release_needs_time(r, &pavo_go_back_n, what.end))
 		now = ktime_get_ns();
-	carry_out(qp,
-		  pavo_recovery_answered(r, &pavo_go_back_n, end, ends, now));
+	carry_out(qp, pavo_recovery_answered(r, &pavo_go_back_n, &what, now));
+	pavo_side_close_gap(qp, &qp->req.side, get_next_answered(r));
 	return PAVO_ST_OK;
+}
+
+/*
+ * True if a response of @psn has to come again: it is of a read behind another read, which is
+ * executed once more. A read sees memory at least as new as the reads before it (IBA 9.5).
+ */
+static bool is_behind_read(struct pavo_qp *qp, u32 psn)
+{
+	const struct pavo_mq *reads = &qp->req.recovery.outstanding.reads;
+	const struct pavo_mq_entry *entry;
+	u32 at;
+
+	for (at = reads->head; at != reads->tail; at++) {
+		entry = &reads->ring[at & reads->mask];
+		if ((u32)pavo_psn_diff(psn, entry->first) < entry->npkts)
+			return false;
+		if (pavo_op_find(pavo_get_swqe(&qp->req, entry->wqe)->op)
+			    ->answer == PAVO_ANSWER_READ)
+			return true;
+	}
+	return true;
+}
+
+/*
+ * Hold a response behind one that is missing, which is requested again.
+ *
+ * Return: PAVO_ST_HELD; PAVO_ST_OK: it is dropped, and comes again.
+ */
+static enum pavo_status hold_response(struct pavo_qp *qp,
+				      const struct pavo_rx *rx)
+{
+	int state = pavo_qp_get_state(qp);
+
+	if ((state != IB_QPS_RTS && state != IB_QPS_SQD) || qp->req.far ||
+	    is_behind_read(qp, rx->pkt.psn))
+		return PAVO_ST_OK;
+	if (!pavo_held_add(qp, &qp->req.side, rx, qp->req.recovery.upsn))
+		return PAVO_ST_HELD;
+	return PAVO_ST_OK;
+}
+
+static void drop_old_response(struct pavo_qp *qp, const struct pavo_pkt *pkt)
+{
+	pavo_count(qp, rx_drop_old_response);
+	if (pkt->info->flags & PAVO_OPF_LAST)
+		pavo_recovery_answered_twice(&qp->req.recovery);
 }
 
 static enum pavo_status handle_response(struct pavo_qp *qp, struct pavo_rx *rx)
@@ -282,10 +342,14 @@ static enum pavo_status handle_response(struct pavo_qp *qp, struct pavo_rx *rx)
 	carry_out(qp, todo & ~PAVO_REC_TAKE);
 	if (likely(todo & PAVO_REC_TAKE))
 		return take_response(qp, rx);
+	if (pavo_psn_is_far(pavo_psn_diff(rx->pkt.psn, r->upsn)))
+		qp->req.far = true;
 	if (todo & PAVO_REC_OLD)
-		pavo_count(qp, rx_drop_old_response);
+		drop_old_response(qp, &rx->pkt);
 	else if (todo & PAVO_REC_STRAY)
 		pavo_count(qp, rx_drop_response);
+	else
+		return hold_response(qp, rx);
 	return PAVO_ST_OK;
 }
 
@@ -296,7 +360,8 @@ static enum pavo_status handle_response(struct pavo_qp *qp, struct pavo_rx *rx)
  * the QP drops it.
  *
  * Return: PAVO_ST_OK; PAVO_ST_WAIT: it is deferred until the missing pages of its data are there;
- * or the error that moved the QP to Error.
+ * PAVO_ST_HELD: it is held until responses before it are there; or the error that moved the QP to
+ * Error.
  */
 enum pavo_status pavo_requester_handle(struct pavo_qp *qp, struct pavo_rx *rx)
 {

@@ -143,7 +143,7 @@ static bool may_send_request(struct pavo_qp *qp, const struct pavo_swqe *wqe,
 	if (!pavo_recovery_admits(r, &pavo_go_back_n, span))
 		return false;
 	return !pavo_op_is_answered(wqe->op) ||
-	       r->reads_out < qp->attr.max_rd_atomic;
+	       pavo_recovery_may_read(r, qp->attr.max_rd_atomic);
 }
 
 /* True if no WQE after this one is sure to be acknowledged. */

@@ -8,7 +8,7 @@
  * responder.c with the side owned, for the reliable services; unreliable.c uses the handlers
  * of sends and writes.
  */
-#include "responder/drop_early.h"
+#include "responder/hold_early.h"
 #include "responder_private.h"
 
 pavo_request_handler *const pavo_request_handlers[PAVO_KIND_COUNT] = {
@@ -49,11 +49,15 @@ static void advance_epsn(struct pavo_qp *qp, const struct pavo_pkt *pkt,
 	}
 }
 
-/* pavo_request_done - note that the packet was executed, and acknowledge it if it has AckReq. */
+/*
+ * pavo_request_done - note that the packet was executed, and acknowledge it if it has AckReq or was
+ * held: the peer is about to retransmit what it has not seen an ACK of.
+ */
 void pavo_request_done(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
 	advance_epsn(qp, pkt, pkt->npkts);
-	if (pkt->ack_req && pavo_is_reliable(qp))
+	if ((pkt->ack_req || unlikely(qp->resp.side.released)) &&
+	    pavo_is_reliable(qp))
 		pavo_expected_ack_all(&qp->resp.expected);
 }
 
@@ -127,15 +131,25 @@ static void refuse_request(struct pavo_qp *qp, const struct pavo_pkt *pkt,
 	pavo_respond_fatal(qp, pkt->psn, nak, event);
 }
 
-/* Drop a request behind a gap; the first one has a sequence error NAK sent. */
-static void drop_early(struct pavo_qp *qp, const struct pavo_pkt *pkt)
+/*
+ * Hold a request behind a gap, or drop it; the first one has a sequence error NAK sent.
+ *
+ * Return: PAVO_ST_HELD; PAVO_ST_OK: it is dropped.
+ */
+static enum pavo_status hold_early(struct pavo_qp *qp, const struct pavo_rx *rx)
 {
-	if (pavo_expected_handle_early(&qp->resp.expected, &pavo_drop_early,
-				       pkt->psn,
-				       pkt->npkts) == PAVO_EARLY_REPORT)
+	struct pavo_expected *e = &qp->resp.expected;
+	enum pavo_early_verdict verdict;
+
+	verdict = pavo_expected_handle_early(e, &pavo_hold_early, rx->pkt.psn,
+					     rx->pkt.npkts);
+	if (verdict == PAVO_EARLY_REPORT)
 		pavo_count(qp, out_of_sequence);
-	else
+	if (!e->far && !pavo_held_add(qp, &qp->resp.side, rx, e->psn))
+		return PAVO_ST_HELD;
+	if (verdict != PAVO_EARLY_REPORT)
 		pavo_count(qp, rx_drop_out_of_sequence);
+	return PAVO_ST_OK;
 }
 
 /* ------------------------------------------------- checks */
@@ -284,10 +298,8 @@ enum pavo_status pavo_execute(struct pavo_qp *qp, struct pavo_rx *rx)
 	verdict = pavo_expected_find(&resp->expected, pkt->psn);
 	if (xrc && find_srq(qp, pkt))
 		return drop_request(qp);
-	if (verdict == PAVO_PSN_EARLY) {
-		drop_early(qp, pkt);
-		return PAVO_ST_OK;
-	}
+	if (verdict == PAVO_PSN_EARLY)
+		return hold_early(qp, rx);
 	if (verdict == PAVO_PSN_DUPLICATE) {
 		answer_duplicate(qp, pkt);
 		return PAVO_ST_OK;
@@ -298,6 +310,8 @@ enum pavo_status pavo_execute(struct pavo_qp *qp, struct pavo_rx *rx)
 		status = pavo_request_handlers[pkt->info->kind](qp, rx);
 	switch (status) {
 	case PAVO_ST_OK:
+		pavo_side_close_gap(qp, &resp->side, resp->expected.psn);
+		break;
 	case PAVO_ST_WAIT:
 		break;
 	case PAVO_ST_NOT_READY:

@@ -6,7 +6,7 @@
  * A machine of events, as requester/recovery.h: a request arrives, was executed, or finds no
  * receive WQE. It touches no packet and no memory. A policy decides what becomes of requests that
  * come early, behind a gap: a constant that the caller names and the compiler folds. The module has
- * drop_early.h. Pure.
+ * hold_early.h. Pure.
  */
 #ifndef PAVO_EXPECTED_PSN_H
 #define PAVO_EXPECTED_PSN_H
@@ -20,7 +20,7 @@
  * struct pavo_expected - the expected PSN.
  * @psn:      it
  * @far:      number of requests with an implausible PSN (pavo_psn_is_far())
- * @dropped:  behind the furthest request that was dropped since a NAK is due
+ * @furthest: behind the furthest request that was early since a NAK is due
  * @nak_sent: a sequence error NAK or an RNR NAK is due, or was sent, for @psn
  * @ack_due:  an ACK or NAK is to be sent
  * @ack_syndrome: its syndrome
@@ -29,7 +29,7 @@
 struct pavo_expected {
 	u32 psn;
 	u32 far;
-	u32 dropped;
+	u32 furthest;
 	bool nak_sent;
 	bool ack_due;
 	u8 ack_syndrome;
@@ -45,9 +45,9 @@ enum pavo_psn_verdict {
 
 /* Verdict on a request that is early. */
 enum pavo_early_verdict {
-	PAVO_EARLY_REPORT, /* drop it; a sequence error NAK is due now */
-	PAVO_EARLY_DROP, /* drop it: the NAK was sent */
-	PAVO_EARLY_HOLD, /* keep it until those before it are there */
+	PAVO_EARLY_REPORT, /* hold it; a sequence error NAK is due now */
+	PAVO_EARLY_HOLD, /* hold it until those before it are there */
+	PAVO_EARLY_DROP, /* drop it: it is held */
 };
 
 /**
@@ -63,7 +63,7 @@ struct pavo_early_policy {
 static inline void pavo_expected_reset(struct pavo_expected *e)
 {
 	e->far = 0;
-	e->dropped = 0;
+	e->furthest = 0;
 	e->nak_sent = false;
 	e->ack_due = false;
 }
@@ -125,12 +125,13 @@ static inline void pavo_expected_ack_all(struct pavo_expected *e)
 
 /*
  * The packet that a NAK names has come before that NAK was sent. If requests behind that packet
- * were dropped, let the NAK name the next one: the requester ignores a NAK before its oldest
- * request, and would retransmit them only after its loss timer.
+ * came early, let the NAK name the next one that is missing: the requester ignores a NAK before its
+ * oldest request, and would retransmit only after its loss timer. Those that are held are executed
+ * before the NAK is sent, and renew it, too.
  */
 static inline void pavo_expected_renew_nak(struct pavo_expected *e)
 {
-	e->nak_sent = pavo_psn_diff(e->dropped, e->psn) > 0;
+	e->nak_sent = pavo_psn_diff(e->furthest, e->psn) > 0;
 	if (e->nak_sent) {
 		e->ack_psn = e->psn;
 		e->ack_syndrome = PAVO_NAK_PSN_SEQ;
@@ -167,7 +168,7 @@ static inline void pavo_expected_handle_rnr(struct pavo_expected *e,
 					    u8 syndrome)
 {
 	if (!pavo_expected_nak_is_due(e))
-		e->dropped = e->psn;
+		e->furthest = e->psn;
 	pavo_expected_ack(e, e->psn, syndrome);
 	/* Packets behind it in flight must not be reported as a gap. */
 	e->nak_sent = true;

@@ -232,7 +232,8 @@ static bool visit_responder(struct pavo_qp *qp, struct pavo_budget *slice)
 		return pavo_respond(qp, slice);
 	if (likely(!resp->paused))
 		pavo_respond_last(qp);
-	/* In Error the peer has no operations any more. */
+	/* In Error the peer has no operations any more, nor packets that are executed. */
+	pavo_held_forget(qp, &resp->side);
 	pavo_rkm_forget(&qp->key_state);
 	left = pavo_rq_flush(qp, max(slice->packets, 0));
 	slice->packets = left;

@@ -90,6 +90,19 @@ void skb_queue_head_init(struct sk_buff_head *queue)
 	spin_lock_init(&queue->lock);
 }
 
+void __skb_queue_head_init(struct sk_buff_head *queue)
+{
+	INIT_LIST_HEAD(&queue->list);
+	queue->count = 0;
+}
+
+void __skb_queue_after(struct sk_buff_head *queue, struct sk_buff *before,
+		       struct sk_buff *skb)
+{
+	list_add(&skb->list, &before->list);
+	queue->count++;
+}
+
 void __skb_queue_tail(struct sk_buff_head *queue, struct sk_buff *skb)
 {
 	ENGINE_MUST(queue->lock.held);
@@ -117,10 +130,26 @@ struct sk_buff *skb_peek(struct sk_buff_head *queue)
 	return list_first_entry_or_null(&queue->list, struct sk_buff, list);
 }
 
+struct sk_buff *skb_peek_tail(struct sk_buff_head *queue)
+{
+	return queue->count ?
+		       list_entry(queue->list.prev, struct sk_buff, list) :
+		       NULL;
+}
+
 void __skb_unlink(struct sk_buff *skb, struct sk_buff_head *queue)
 {
 	list_del_init(&skb->list);
 	queue->count--;
+}
+
+struct sk_buff *__skb_dequeue(struct sk_buff_head *queue)
+{
+	struct sk_buff *skb = skb_peek(queue);
+
+	if (skb)
+		__skb_unlink(skb, queue);
+	return skb;
 }
 
 void skb_unlink(struct sk_buff *skb, struct sk_buff_head *queue)

@@ -27,8 +27,23 @@ static void mix_timer(u64 *hash, const struct hrtimer *timer)
 	mix(hash, list_empty(&timer->queued) ? 0 : timer->fires);
 }
 
+/* The owner's packets, which are the same again only with all of their bytes. */
+static void mix_held(u64 *hash, struct sk_buff_head *held)
+{
+	const struct sk_buff *skb;
+	unsigned int i;
+
+	mix(hash, skb_queue_len(held));
+	skb_queue_walk (held, skb) {
+		mix(hash, skb->len);
+		for (i = 0; i < skb->len; i++)
+			mix(hash, skb->data[i]);
+	}
+}
+
 static void mix_side(u64 *hash, struct pavo_side *side)
 {
+	mix_held(hash, &side->held);
 	mix(hash, side->pending);
 	mix(hash, skb_queue_len_lockless(&side->backlog));
 	mix(hash, side->missing.state);
@@ -63,6 +78,7 @@ static void mix_recovery(u64 *hash, const struct pavo_recovery *r)
 	mix(hash, r->sent);
 	mix(hash, r->next);
 	mix(hash, r->reads_out);
+	mix(hash, r->reads_resent);
 	mix(hash, r->reread);
 	mix(hash, r->no_ack_req);
 	mix(hash, r->ack_requested);
@@ -101,7 +117,7 @@ static void mix_requester(u64 *hash, struct pavo_requester *req)
 	mix(hash, req->tail);
 	mix_cursor(hash, &req->cursor);
 	mix_cursor(hash, &req->scatter);
-	mix(hash, req->ready | req->notify_drained << 1);
+	mix(hash, req->ready | req->notify_drained << 1 | req->far << 2);
 	mix(hash, req->pause);
 	mix(hash,
 	    req->drr.active | req->drr.scheduled << 1 | req->drr.scarce << 2);
@@ -146,7 +162,7 @@ static void mix_responder(u64 *hash, struct pavo_responder *resp)
 	mix_side(hash, &resp->side);
 	mix(hash, e->psn);
 	mix(hash, e->far);
-	mix(hash, e->dropped);
+	mix(hash, e->furthest);
 	mix(hash, e->nak_sent | e->ack_due << 1 | e->ack_syndrome << 8);
 	mix(hash, e->ack_psn);
 	mix(hash, resp->msn);

@@ -12,7 +12,7 @@
 #include "random.h"
 
 extern "C" {
-#include "responder/drop_early.h"
+#include "responder/hold_early.h"
 }
 
 namespace expected_psn {
@@ -59,7 +59,7 @@ public:
 			pavo_expected_ack_all(&e);
 			return 'd';
 		case PAVO_PSN_EARLY:
-			return pavo_expected_handle_early(&e, &pavo_drop_early,
+			return pavo_expected_handle_early(&e, &pavo_hold_early,
 							  psn(at), npkts) ==
 					       PAVO_EARLY_REPORT ?
 				       'g' :

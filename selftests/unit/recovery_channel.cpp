@@ -5,7 +5,7 @@
 #include <algorithm>
 
 extern "C" {
-#include "responder/drop_early.h"
+#include "responder/hold_early.h"
 }
 
 namespace channel {
@@ -55,10 +55,12 @@ void ModelResponder::execute(uint64_t now, const Packet &packet)
 void ModelResponder::take_early(uint64_t now, const Packet &packet)
 {
 	pavo_expected *e = &ends_.expected;
-	const pavo_early_policy *policy = holds_ ? &hold : &pavo_drop_early;
+	const pavo_early_policy *policy = holds_ ? &hold : &pavo_hold_early;
 
-	if (pavo_expected_handle_early(e, policy, packet.psn, packet.npkts) !=
-	    PAVO_EARLY_HOLD)
+	pavo_early_verdict verdict =
+		pavo_expected_handle_early(e, policy, packet.psn, packet.npkts);
+
+	if (!holds_ || verdict == PAVO_EARLY_DROP)
 		return;
 	held_[packet.psn] = packet;
 	back_.push(now, {.kind = Packet::HELD,
@@ -197,13 +199,13 @@ void ModelRequester::take_response(uint64_t now, uint32_t psn)
 	while (todo & PAVO_REC_TAKE) {
 		const Message &message = message_at(psn);
 		uint32_t end = pavo_psn_add(psn, 1);
+		const pavo_answer what = {
+			end, pavo_read_chunk_ends(
+				     message.npkts,
+				     pavo_psn_diff(end, message.first))};
 
 		taken.push_back(psn);
-		todo |= pavo_recovery_answered(
-			&r, &policy_, end,
-			pavo_read_chunk_ends(message.npkts,
-					     pavo_psn_diff(end, message.first)),
-			now);
+		todo |= pavo_recovery_answered(&r, &policy_, &what, now);
 		carry_out(todo);
 		todo = 0;
 		if (early_.erase(r.upsn)) {

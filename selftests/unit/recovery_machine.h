@@ -87,9 +87,11 @@ public:
 			&r, policy, psn(of), psn(of) == r.upsn ? 0 : now);
 	}
 
-	unsigned int take(int64_t end, bool ends)
+	unsigned int take(int64_t end, bool ends, bool held = false)
 	{
-		return pavo_recovery_answered(&r, policy, psn(end), ends, now);
+		const pavo_answer what = {psn(end), ends, held};
+
+		return pavo_recovery_answered(&r, policy, &what, now);
 	}
 
 	unsigned int expire() { return pavo_recovery_expired(&r, policy, now); }

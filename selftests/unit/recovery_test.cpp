@@ -375,6 +375,72 @@ TEST(Recovery, ResponsesHaveTheirPlaceInAChunk)
 	EXPECT_FALSE(in_place(8, 1, true, false));
 }
 
+/* Two atomics; the answer to the second one comes first, is held, and both are sent again. */
+void answer_held(Machine &m, unsigned posted)
+{
+	for (unsigned i = 0; i < posted; i++)
+		m.post(1, true);
+	m.send(1, true);
+	m.send(1, true);
+	EXPECT_TRUE(m.respond(1) & PAVO_REC_IMPLIED_NAK);
+	EXPECT_EQ(m.r.reads_out, 0u);
+	m.send(1, true);
+	m.send(1, true);
+	EXPECT_EQ(m.respond(0), unsigned{PAVO_REC_TAKE});
+	m.take(1, true);
+	EXPECT_EQ(m.r.reads_out, 1u);
+	EXPECT_EQ(m.respond(1), unsigned{PAVO_REC_TAKE});
+	m.take(2, true, true);
+}
+
+TEST(Recovery, ARequestThatWasSentAgainCountsUntilItsCopyIsAnswered)
+{
+	Machine m(0);
+
+	answer_held(m, 4);
+	EXPECT_EQ(m.r.reads_out, 1u);
+	m.send(1, true);
+	EXPECT_EQ(m.r.reads_out, 2u);
+	EXPECT_FALSE(pavo_recovery_may_read(&m.r, 2));
+	pavo_recovery_answered_twice(&m.r);
+	EXPECT_TRUE(pavo_recovery_may_read(&m.r, 2));
+	/* Its copy is answered once. */
+	pavo_recovery_answered_twice(&m.r);
+	EXPECT_EQ(m.r.reads_out, 1u);
+}
+
+TEST(Recovery, ALaterAnswerShowsThatTheCopyWasAnswered)
+{
+	Machine m(0);
+
+	answer_held(m, 4);
+	m.send(1, true);
+	EXPECT_FALSE(pavo_recovery_may_read(&m.r, 2));
+	EXPECT_EQ(m.respond(2), unsigned{PAVO_REC_TAKE});
+	m.take(3, true);
+	EXPECT_EQ(m.r.reads_out, 0u);
+}
+
+TEST(Recovery, WhatIsCountedForCopiesAloneStopsNoRequest)
+{
+	Machine m(0);
+
+	answer_held(m, 3);
+	EXPECT_EQ(m.r.reads_out, 1u);
+	EXPECT_TRUE(pavo_recovery_may_read(&m.r, 1));
+	m.send(1, true);
+	EXPECT_FALSE(pavo_recovery_may_read(&m.r, 1));
+}
+
+TEST(Recovery, AtRestNothingIsCounted)
+{
+	Machine m(0);
+
+	answer_held(m, 2);
+	EXPECT_EQ(m.r.reads_out, 0u);
+	EXPECT_EQ(m.r.reads_resent, 0u);
+}
+
 TEST(Recovery, FlushAndSkipLeaveNothingOutstanding)
 {
 	Machine m(0xfffffe);

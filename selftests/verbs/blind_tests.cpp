@@ -76,12 +76,17 @@ PV_TEST("blind.any_psn",
 	REQUIRE(ahead > 888 && ahead < 1112, "ahead ", ahead);
 }
 
-PV_TEST("blind.psn", "a forged send is executed with one PSN of a range only")
+PV_TEST("blind.psn",
+	"a forged send is executed with one PSN of a range only, once the "
+	"forger has guessed one that no loss explains")
 {
 	constexpr int range = 2048; /* on either side */
+	constexpr uint32_t far = 1 << 20;
 	Link link = connect(env), other = connect(env);
 	Forger forger(env);
 
+	forger.send({rc_send_only_imm, link.b.qp.number,
+		     (link.spec.psn_a + far) & number_mask, far});
 	must_post(link.b, std::vector<RecvWr>(8));
 	/* Down, so that none that is executed makes the next one right. */
 	for (int i = range; i >= -range; i--) {

@@ -92,6 +92,11 @@ static inline void list_splice_tail_init(struct list_head *from,
 #define list_for_each_entry(at, head, member)                        \
 	for (at = list_first_entry(head, __typeof__(*(at)), member); \
 	     &(at)->member != (head); at = list_next(at, member))
+#define list_prev(at, member) \
+	list_entry((at)->member.prev, __typeof__(*(at)), member)
+#define list_for_each_entry_reverse(at, head, member)                  \
+	for (at = list_entry((head)->prev, __typeof__(*(at)), member); \
+	     &(at)->member != (head); at = list_prev(at, member))
 #define list_for_each_entry_safe(at, next_at, head, member)          \
 	for (at = list_first_entry(head, __typeof__(*(at)), member), \
 	    next_at = list_next(at, member);                         \

@@ -100,12 +100,24 @@ void skb_queue_head(struct sk_buff_head *queue, struct sk_buff *skb);
 struct sk_buff *skb_dequeue(struct sk_buff_head *queue);
 struct sk_buff *skb_peek(struct sk_buff_head *queue);
 void skb_unlink(struct sk_buff *skb, struct sk_buff_head *queue);
+struct sk_buff *skb_peek_tail(struct sk_buff_head *queue);
+/* A queue that one owner uses needs no lock. */
+void __skb_queue_head_init(struct sk_buff_head *queue);
+void __skb_queue_after(struct sk_buff_head *queue, struct sk_buff *before,
+		       struct sk_buff *skb);
+struct sk_buff *__skb_dequeue(struct sk_buff_head *queue);
 /* Their callers hold the queue's lock. */
 void __skb_queue_tail(struct sk_buff_head *queue, struct sk_buff *skb);
 void __skb_unlink(struct sk_buff *skb, struct sk_buff_head *queue);
 void skb_queue_purge(struct sk_buff_head *queue);
 
 #define skb_queue_len(queue) ((queue)->count)
+#define skb_queue_empty(queue) (!(queue)->count)
+/* Behind the loop @skb stands for the beginning of the queue, as the kernel's does. */
+#define skb_queue_reverse_walk(queue, skb) \
+	list_for_each_entry_reverse (skb, &(queue)->list, list)
+#define skb_queue_walk(queue, skb) \
+	list_for_each_entry (skb, &(queue)->list, list)
 #define skb_queue_empty_lockless(queue) (!(queue)->count)
 #define skb_queue_len_lockless(queue) ((queue)->count + engine_backlog)
 

@@ -176,6 +176,9 @@ constexpr std::array ENTRIES = {
 	       "acknowledgements of an undefined kind: a peer that does not "
 	       "keep to the specification, or a host forges "
 	       "packets"}},
+	Entry{"rx_held",
+	      {note, "packets after a lost one, which waited until it came: "
+		     "the path loses or reorders packets"}},
 	Entry{"rx_drop_out_of_sequence",
 	      {note, "packets after a lost one; the peer retransmits them"}},
 	Entry{"rx_drop_duplicate_read",

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * out_of_order.c - packets behind a gap (out_of_order.h).
+ */
+#include "qp/out_of_order.h"
+#include <linux/udp.h>
+#include "accounting.h"
+#include "net/net.h"
+#include "qp/qp.h"
+#include "qp/side.h"
+#include "wire/layout.h"
+#include "wire/psn.h"
+#include "wire/bytes.h"
+
+/* First PSN of a received packet, whose headers are in its linear part. */
+static u32 get_first_psn(const struct sk_buff *skb)
+{
+	return pavo_get_be24(skb->data + sizeof(struct udphdr) + PAVO_BTH_PSN);
+}
+
+static void uncharge_held(struct pavo_qp *qp)
+{
+	atomic_dec(&qp->dev->held);
+	pavo_user_uncharge_packet(qp->user);
+}
+
+static int charge_held(struct pavo_qp *qp)
+{
+	int err;
+
+	if (atomic_inc_return(&qp->dev->held) > PAVO_HELD_OF_ADAPTER)
+		err = -ENOBUFS;
+	else
+		err = pavo_user_charge_packet(qp->user);
+	if (err)
+		atomic_dec(&qp->dev->held);
+	return err;
+}
+
+static void drop_farthest(struct pavo_qp *qp, struct pavo_side *side)
+{
+	struct sk_buff *skb = skb_peek_tail(&side->held);
+
+	__skb_unlink(skb, &side->held);
+	kfree_skb(skb);
+	uncharge_held(qp);
+	pavo_count(qp, rx_drop_out_of_sequence);
+}
+
+int pavo_held_add(struct pavo_qp *qp, struct pavo_side *side,
+		  const struct pavo_rx *rx, u32 psn)
+{
+	struct sk_buff *before;
+	bool farthest;
+	s32 ahead;
+	int err;
+
+	if (rx->index || pavo_psn_diff(rx->pkt.psn, psn) >= PAVO_HELD_PSNS)
+		return -ERANGE;
+	skb_queue_reverse_walk(&side->held, before)
+	{
+		ahead = pavo_psn_diff(rx->pkt.psn, get_first_psn(before));
+		if (!ahead)
+			return -EEXIST;
+		if (ahead > 0)
+			break;
+	}
+	farthest = skb_queue_empty(&side->held) ||
+		   before == skb_peek_tail(&side->held);
+	err = charge_held(qp);
+	if (err && !farthest) {
+		drop_farthest(qp, side);
+		err = charge_held(qp);
+	}
+	if (err)
+		return err;
+	__skb_queue_after(&side->held, before, rx->skb);
+	pavo_count(qp, rx_held);
+	return 0;
+}
+
+void pavo_held_release(struct pavo_qp *qp, struct pavo_side *side, u32 psn)
+{
+	struct sk_buff *skb = skb_peek(&side->held);
+
+	if (pavo_psn_diff(get_first_psn(skb), psn) > 0)
+		return;
+	__skb_unlink(skb, &side->held);
+	atomic_dec(&qp->dev->held);
+	/* The user's charge stays: the backlog has it now. */
+	skb_queue_head(&side->backlog, skb);
+	side->released = skb;
+}
+
+void pavo_held_forget(struct pavo_qp *qp, struct pavo_side *side)
+{
+	struct sk_buff *skb;
+
+	while ((skb = __skb_dequeue(&side->held))) {
+		pavo_count(qp, rx_drop_state);
+		kfree_skb(skb);
+		uncharge_held(qp);
+	}
+}

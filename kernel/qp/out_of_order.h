@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * out_of_order.h - packets behind a gap, which a side holds until the gap closes, as TCP's
+ * out-of-order queue.
+ *
+ * Each is a whole skb, in the order of first PSNs. When the packet before it has been handled it
+ * moves to the front of the backlog, so it is handled as one that arrives then; a part that has
+ * been executed meanwhile is skipped (pavo_rx_skip()). At most one copy of a PSN is held.
+ *
+ * A packet counts in its user's share of waiting packets, and in the adapter's. Beyond a bound the
+ * farthest one is dropped: it would have to wait longest. Called by the owner of the side.
+ *
+ * A packet that a stranger has forged may be executed in place of the peer's. So the distance is
+ * small, and a side that has received one of an implausible PSN (pavo_psn_is_far()) holds none
+ * until the QP is reset: who guesses PSNs names such a one first (docs/security.md).
+ */
+#ifndef PAVO_OUT_OF_ORDER_H
+#define PAVO_OUT_OF_ORDER_H
+
+#include <linux/skbuff.h>
+#include <linux/types.h>
+
+struct pavo_qp;
+struct pavo_side;
+struct pavo_rx;
+
+/** How far behind the gap a held packet may begin, in PSNs; so a side holds fewer packets. */
+#define PAVO_HELD_PSNS 256
+/** Most packets that all sides of an adapter hold. */
+#define PAVO_HELD_OF_ADAPTER 65536
+
+/**
+ * pavo_held_add - hold a packet.
+ * @qp:   the QP
+ * @side: one of its sides, which takes the skb over
+ * @rx:   the packet
+ * @psn:  the expected PSN, before that of @rx
+ *
+ * Return: 0; -ERANGE: it is too far behind, or inside of a coalesced packet; -EEXIST: one of this
+ * PSN is held; -ENOBUFS: it is the farthest, and the adapter holds too many; -EDQUOT: likewise, too
+ * many packets of its user wait.
+ */
+int pavo_held_add(struct pavo_qp *qp, struct pavo_side *side,
+		  const struct pavo_rx *rx, u32 psn);
+
+/** pavo_held_release - part of pavo_held_continue() that is seldom: a packet is held. */
+void pavo_held_release(struct pavo_qp *qp, struct pavo_side *side, u32 psn);
+
+/** pavo_held_forget - drop all. */
+void pavo_held_forget(struct pavo_qp *qp, struct pavo_side *side);
+
+#endif /* PAVO_OUT_OF_ORDER_H */
