@@ -132,7 +132,7 @@ struct pavo_dev {
 	struct pavo_stats stats;
 	atomic_t bad_pkeys;
 	atomic_t bad_qkeys;
-	atomic_t held;
+	atomic_t held_bytes;
 	struct xarray qps;
 	struct pavo_lookup_cache qp_cache;
 	struct xarray srqs;

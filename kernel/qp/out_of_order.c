@@ -18,33 +18,36 @@ static u32 get_first_psn(const struct sk_buff *skb)
 	return pavo_get_be24(skb->data + sizeof(struct udphdr) + PAVO_BTH_PSN);
 }
 
-static void uncharge_held(struct pavo_qp *qp)
+/* The packet is no longer held. */
+static void uncharge_bytes(struct pavo_qp *qp, struct pavo_side *side,
+			   const struct sk_buff *skb)
 {
-	atomic_dec(&qp->dev->held);
-	pavo_user_uncharge_packet(qp->user);
+	side->held_bytes -= skb->truesize;
+	atomic_sub(skb->truesize, &qp->dev->held_bytes);
 }
 
-static int charge_held(struct pavo_qp *qp)
+static int charge_held(struct pavo_qp *qp, struct pavo_side *side,
+		       const struct sk_buff *skb)
 {
-	int err;
+	int err = -ENOBUFS;
 
-	if (atomic_inc_return(&qp->dev->held) > PAVO_HELD_OF_ADAPTER)
-		err = -ENOBUFS;
-	else
+	side->held_bytes += skb->truesize;
+	if (atomic_add_return(skb->truesize, &qp->dev->held_bytes) <=
+		    PAVO_HELD_OF_ADAPTER &&
+	    side->held_bytes <= PAVO_HELD_BYTES)
 		err = pavo_user_charge_packet(qp->user);
 	if (err)
-		atomic_dec(&qp->dev->held);
+		uncharge_bytes(qp, side, skb);
 	return err;
 }
 
-static void drop_farthest(struct pavo_qp *qp, struct pavo_side *side)
+static void drop_held(struct pavo_qp *qp, struct pavo_side *side,
+		      struct sk_buff *skb)
 {
-	struct sk_buff *skb = skb_peek_tail(&side->held);
-
 	__skb_unlink(skb, &side->held);
+	uncharge_bytes(qp, side, skb);
+	pavo_user_uncharge_packet(qp->user);
 	kfree_skb(skb);
-	uncharge_held(qp);
-	pavo_count(qp, rx_drop_out_of_sequence);
 }
 
 int pavo_held_add(struct pavo_qp *qp, struct pavo_side *side,
@@ -67,10 +70,11 @@ int pavo_held_add(struct pavo_qp *qp, struct pavo_side *side,
 	}
 	farthest = skb_queue_empty(&side->held) ||
 		   before == skb_peek_tail(&side->held);
-	err = charge_held(qp);
+	err = charge_held(qp, side, rx->skb);
 	if (err && !farthest) {
-		drop_farthest(qp, side);
-		err = charge_held(qp);
+		drop_held(qp, side, skb_peek_tail(&side->held));
+		pavo_count(qp, rx_drop_out_of_sequence);
+		err = charge_held(qp, side, rx->skb);
 	}
 	if (err)
 		return err;
@@ -86,7 +90,7 @@ void pavo_held_release(struct pavo_qp *qp, struct pavo_side *side, u32 psn)
 	if (pavo_psn_diff(get_first_psn(skb), psn) > 0)
 		return;
 	__skb_unlink(skb, &side->held);
-	atomic_dec(&qp->dev->held);
+	uncharge_bytes(qp, side, skb);
 	/* The user's charge stays: the backlog has it now. */
 	skb_queue_head(&side->backlog, skb);
 	side->released = skb;
@@ -96,9 +100,8 @@ void pavo_held_forget(struct pavo_qp *qp, struct pavo_side *side)
 {
 	struct sk_buff *skb;
 
-	while ((skb = __skb_dequeue(&side->held))) {
+	while ((skb = skb_peek(&side->held))) {
+		drop_held(qp, side, skb);
 		pavo_count(qp, rx_drop_state);
-		kfree_skb(skb);
-		uncharge_held(qp);
 	}
 }

@@ -7,8 +7,9 @@
  * moves to the front of the backlog, so it is handled as one that arrives then; a part that has
  * been executed meanwhile is skipped (pavo_rx_skip()). At most one copy of a PSN is held.
  *
- * A packet counts in its user's share of waiting packets, and in the adapter's. Beyond a bound the
- * farthest one is dropped: it would have to wait longest. Called by the owner of the side.
+ * The bytes of a side and of an adapter have bounds, and a packet counts in its user's share of
+ * those that wait. Beyond a bound the farthest one is dropped: it would have to wait longest. Called
+ * by the owner of the side.
  *
  * A packet that a stranger has forged may be executed in place of the peer's. So the distance is
  * small, and a side that has received one of an implausible PSN (pavo_psn_is_far()) holds none
@@ -26,8 +27,10 @@ struct pavo_rx;
 
 /** How far behind the gap a held packet may begin, in PSNs; so a side holds fewer packets. */
 #define PAVO_HELD_PSNS 256
-/** Most packets that all sides of an adapter hold. */
-#define PAVO_HELD_OF_ADAPTER 65536
+/** Most bytes (truesize) that a side holds: four for each that its peer may send behind a gap. */
+#define PAVO_HELD_BYTES (4 << 20)
+/** Most bytes that all sides of an adapter hold. */
+#define PAVO_HELD_OF_ADAPTER (256 << 20)
 
 /**
  * pavo_held_add - hold a packet.
@@ -37,13 +40,13 @@ struct pavo_rx;
  * @psn:  the expected PSN, before that of @rx
  *
  * Return: 0; -ERANGE: it is too far behind, or inside of a coalesced packet; -EEXIST: one of this
- * PSN is held; -ENOBUFS: it is the farthest, and the adapter holds too many; -EDQUOT: likewise, too
- * many packets of its user wait.
+ * PSN is held; -ENOBUFS: it is the farthest, and the side or the adapter holds too many bytes;
+ * -EDQUOT: likewise, too many packets of its user wait.
  */
 int pavo_held_add(struct pavo_qp *qp, struct pavo_side *side,
 		  const struct pavo_rx *rx, u32 psn);
 
-/** pavo_held_release - part of pavo_held_continue() that is seldom: a packet is held. */
+/** pavo_held_release - part of pavo_side_close_gap() that is seldom: a packet is held. */
 void pavo_held_release(struct pavo_qp *qp, struct pavo_side *side, u32 psn);
 
 /** pavo_held_forget - drop all. */

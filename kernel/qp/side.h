@@ -45,6 +45,7 @@ enum pavo_stage {
  * @pending: event bits of the side
  * @backlog: verified packets that wait; has a lock of its own
  * @held:    packets behind a gap (out_of_order.h); the owner's
+ * @held_bytes: their truesize
  * @released: the packet on the backlog that was held; NULL: none. The owner's
  * @missing: pages that the side waits for; packets stay on the backlog meanwhile
  * @inval:   an invalidation that the side has requested, whose walk may still run
@@ -60,6 +61,7 @@ struct pavo_side {
 	unsigned long pending;
 	struct sk_buff_head backlog;
 	struct sk_buff_head held;
+	u32 held_bytes;
 	const struct sk_buff *released;
 	struct pavo_missing missing;
 	struct pavo_rkm_request inval;
@@ -82,6 +84,7 @@ static inline void pavo_side_init(struct pavo_side *side)
 	side->resting = false;
 	skb_queue_head_init(&side->backlog);
 	__skb_queue_head_init(&side->held);
+	side->held_bytes = 0;
 	side->released = NULL;
 }
 

@@ -402,7 +402,7 @@ pavo_recovery_release(struct pavo_recovery *r,
 	pavo_timer_restart(&r->timer, now);
 	if (until == r->sent)
 		pavo_timer_stop(&r->timer);
-	if (until == r->npsn)
+	if (r->reads_resent && until == r->npsn)
 		pavo_recovery_forget_reads(r);
 	return PAVO_REC_COMPLETE | policy->released(r, from, now);
 }

@@ -68,6 +68,7 @@ void engine_stop(void)
 	engine_settle();
 	engine_check_rest();
 	ENGINE_MUST(!engine_credits());
+	ENGINE_MUST(!atomic_read(&dev->held_bytes));
 	pavo_ids_destroy(&dev->qps);
 	pavo_ids_destroy(&dev->srqs);
 	pavo_key_table_destroy(&dev->keys);

@@ -22,6 +22,7 @@ struct sk_buff *engine_skb(unsigned int headroom, unsigned int tailroom)
 	INIT_LIST_HEAD(&skb->list);
 	skb->data = skb->buffer->bytes + headroom;
 	skb->tailroom = tailroom;
+	skb->truesize = sizeof(*skb) + headroom + tailroom;
 	return skb;
 }
 
@@ -141,15 +142,6 @@ void __skb_unlink(struct sk_buff *skb, struct sk_buff_head *queue)
 {
 	list_del_init(&skb->list);
 	queue->count--;
-}
-
-struct sk_buff *__skb_dequeue(struct sk_buff_head *queue)
-{
-	struct sk_buff *skb = skb_peek(queue);
-
-	if (skb)
-		__skb_unlink(skb, queue);
-	return skb;
 }
 
 void skb_unlink(struct sk_buff *skb, struct sk_buff_head *queue)

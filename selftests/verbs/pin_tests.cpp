@@ -132,7 +132,8 @@ PV_TEST_LOCAL("region.alike",
 	constexpr unsigned many = 32;
 
 	if (access(jobs_file, F_OK))
-		throw Skip("the module has no jobs, which show the comparisons");
+		throw Skip(
+			"the module has no jobs, which show the comparisons");
 	int fd = memfd_create("pavo-alike", MFD_CLOEXEC);
 	std::vector<uint8_t *> memory;
 	std::vector<RawMr> regions;

@@ -68,6 +68,16 @@ static inline int atomic_read(const atomic_t *v)
 	return v->counter;
 }
 
+static inline int atomic_add_return(int n, atomic_t *v)
+{
+	return __atomic_add_fetch(&v->counter, n, __ATOMIC_SEQ_CST);
+}
+
+static inline void atomic_sub(int n, atomic_t *v)
+{
+	__atomic_sub_fetch(&v->counter, n, __ATOMIC_RELAXED);
+}
+
 static inline int atomic_inc_return(atomic_t *v)
 {
 	return ++v->counter;

@@ -26,6 +26,7 @@ struct sk_buff {
 	u8 *network_header;
 	u8 *data;
 	unsigned int len;
+	unsigned int truesize;
 	unsigned int tailroom; /* free bytes behind the packet */
 	u32 priority;
 	char cb[48];
@@ -105,7 +106,6 @@ struct sk_buff *skb_peek_tail(struct sk_buff_head *queue);
 void __skb_queue_head_init(struct sk_buff_head *queue);
 void __skb_queue_after(struct sk_buff_head *queue, struct sk_buff *before,
 		       struct sk_buff *skb);
-struct sk_buff *__skb_dequeue(struct sk_buff_head *queue);
 /* Their callers hold the queue's lock. */
 void __skb_queue_tail(struct sk_buff_head *queue, struct sk_buff *skb);
 void __skb_unlink(struct sk_buff *skb, struct sk_buff_head *queue);
