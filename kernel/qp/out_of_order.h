@@ -8,8 +8,8 @@
  * been executed meanwhile is skipped (pavo_rx_skip()). At most one copy of a PSN is held.
  *
  * The bytes of a side and of an adapter have bounds, and a packet counts in its user's share of
- * those that wait. Beyond a bound the farthest one is dropped: it would have to wait longest. Called
- * by the owner of the side.
+ * those that wait. Beyond a bound the farthest one is dropped: it would have to wait longest.
+ * Called by the owner of the side.
  *
  * A packet that a stranger has forged may be executed in place of the peer's. So the distance is
  * small, and a side that has received one of an implausible PSN (pavo_psn_is_far()) holds none
