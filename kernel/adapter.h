@@ -101,6 +101,7 @@ struct pavo_mcast {
  * @stats:     its counters
  * @bad_pkeys: packets with a wrong P_Key (PortInfo, IBA 14.2.5.6)
  * @bad_qkeys: packets with a wrong Q_Key (PortInfo, IBA 14.2.5.6)
+ * @held_bytes: truesize of packets that wait behind gaps (qp/out_of_order.h)
  * @qps:       QPN -> struct pavo_qp, read under RCU
  * @qp_cache:  lookup cache of @qps
  * @srqs:      SRQN -> struct pavo_srq of XRC, read under RCU

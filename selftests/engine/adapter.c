@@ -11,6 +11,7 @@
 #include "memory/memory.h"
 #include "net/net_private.h"
 #include "id_alloc.h"
+#include "parameter.h"
 #include "runtime.h"
 
 const struct engine_host *engine_host;
@@ -78,6 +79,25 @@ void engine_stop(void)
 	free_percpu(dev->stats.pcpu);
 	kfree(dev);
 	engine_dev = NULL;
+}
+
+extern const struct engine_param __start_engine_params[],
+	__stop_engine_params[];
+
+int engine_set_parameter(const char *name, int value)
+{
+	const struct engine_param *at = __start_engine_params;
+	const struct pavo_range *range;
+	int old;
+
+	while (at < __stop_engine_params && strcmp(at->name, name))
+		at++;
+	ENGINE_MUST(at < __stop_engine_params);
+	range = at->range;
+	old = *range->value;
+	if (value >= range->least && (unsigned int)value <= range->most)
+		*range->value = value;
+	return old;
 }
 
 __u32 engine_credits(void)

@@ -110,6 +110,15 @@ __u32 engine_credits(void);
  */
 __u64 engine_fingerprint(void);
 
+/**
+ * engine_set_parameter - set a parameter of the module that has a range (kernel/parameter.h).
+ * @name:  its name
+ * @value: the new value, or the present one if the range does not have it
+ *
+ * Return: the former value. Aborts if no file of the engine has that parameter.
+ */
+int engine_set_parameter(const char *name, int value);
+
 /** engine_counter - read a counter of the adapter. Return: false if none has that name. */
 bool engine_counter(const char *name, __u64 *value);
 /** engine_fail_allocation - let the @n-th allocation from now on fail; 0: none. */

@@ -27,6 +27,10 @@ public:
 	std::optional<pw::Mac> device_mac(unsigned interface) override;
 	std::optional<uint64_t> counter(const std::string &name) override;
 	void refuse(unsigned packets) override { engine_refused = packets; }
+	int set_parameter(const std::string &name, int value) override
+	{
+		return engine_set_parameter(name.c_str(), value);
+	}
 
 private:
 	struct Sent {

@@ -33,6 +33,9 @@ public:
 
 	/* Its interface refuses that many packets, from the next one on. */
 	virtual void refuse(unsigned packets) = 0;
+
+	/* Set a parameter of the module; its former value. */
+	virtual int set_parameter(const std::string &name, int value) = 0;
 };
 
 } // namespace pw

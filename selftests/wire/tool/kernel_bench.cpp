@@ -67,6 +67,17 @@ void KernelBench::refuse(unsigned)
 	throw std::logic_error("no interface of a kernel refuses on request");
 }
 
+int KernelBench::set_parameter(const std::string &name, int value)
+{
+	const std::string path = "/sys/module/pavo/parameters/" + name;
+	int old = 0;
+
+	if (!(std::ifstream(path) >> old) ||
+	    !(std::ofstream(path) << value << std::flush))
+		throw std::runtime_error("cannot set " + path);
+	return old;
+}
+
 std::optional<uint64_t> KernelBench::counter(const std::string &name)
 {
 	uint64_t value;

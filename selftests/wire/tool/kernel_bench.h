@@ -27,6 +27,7 @@ public:
 	std::optional<Mac> device_mac(unsigned interface) override;
 	std::optional<uint64_t> counter(const std::string &name) override;
 	void refuse(unsigned packets) override;
+	int set_parameter(const std::string &name, int value) override;
 
 private:
 	std::string interface_;

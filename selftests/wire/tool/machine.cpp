@@ -100,6 +100,7 @@ std::span<const Machine::Verb> Machine::verbs()
 		{"allow", &Machine::step_allow, 1, any_number, packet_keys},
 		{"silence", &Machine::step_silence, 1, 1, ""},
 		{"refuse", &Machine::step_refuse, 1, 1, ""},
+		{"parameter", &Machine::step_parameter, 2, 2, ""},
 		{"probe", &Machine::step_probe, 0, 0, "psn msn"},
 		{"asked-every", &Machine::step_asked, 1, 1, ""},
 		{"qp", &Machine::step_qp, 1, 3,
@@ -366,6 +367,13 @@ void Machine::snapshot_counters()
 	for (const std::string &name : counters_named_)
 		if (auto now = dut().counter(name))
 			counters_[name] = *now;
+}
+
+/* parameter NAME VALUE: the module has it up to the end of the script. */
+void Machine::step_parameter(const Statement &s)
+{
+	parameters_.push_back(std::make_unique<SetParameter>(
+		bench_, s.word(0), int(value(s.word(1)))));
 }
 
 /*

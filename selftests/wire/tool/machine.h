@@ -12,6 +12,7 @@
 #include <memory>
 #include <set>
 
+#include "bench.h"
 #include "dut.h"
 #include "packet.h"
 #include "script.h"
@@ -37,6 +38,24 @@ struct PacketSpec {
 	bool mentions(std::string_view field) const;
 	/* It is called that, of whichever service. */
 	bool is(std::string_view plain) const;
+};
+
+/* A parameter of the module that a script has set, up to its end. */
+class SetParameter {
+public:
+	SetParameter(Bench &bench, const std::string &name, int value)
+		: bench_(bench), name_(name),
+		  old_(bench.set_parameter(name, value))
+	{
+	}
+	~SetParameter() { bench_.set_parameter(name_, old_); }
+	SetParameter(const SetParameter &) = delete;
+	SetParameter &operator=(const SetParameter &) = delete;
+
+private:
+	Bench &bench_;
+	const std::string name_;
+	const int old_;
 };
 
 class Machine {
@@ -75,6 +94,7 @@ private:
 	/* Control flow and counters: machine.cpp */
 	void step_let(const Statement &s);
 	void step_counter(const Statement &s);
+	void step_parameter(const Statement &s);
 
 	/* The wire: packet_steps.cpp */
 	void step_inject(const Statement &s);
@@ -134,6 +154,7 @@ private:
 	const Case &case_;
 	Variables variables_;
 	Bench &bench_;
+	std::vector<std::unique_ptr<SetParameter>> parameters_;
 	std::unique_ptr<Dut> dut_;
 	Envelope envelope_; /* of injected packets */
 	std::vector<PacketSpec> allowed_;
