@@ -90,6 +90,7 @@ help:
 	@echo 'make bench      pavo and rdma_rxe side by side; MODE=native at native speed, with siw'
 	@echo '                and TCP'
 	@echo 'make profile    where the instructions of a message go; MODE=native: its time, by perf'
+	@echo 'make bench-loss  paths with delay, loss and reordering: pavo, rdma_rxe and siw'
 	@echo 'make bench-windows  windows beside queue pairs of both; operations of several nodes'
 	@echo 'make bench-keys  the cost of keys, of their walks and of their caches'
 	@echo 'make bench-scale  a message among 16,384 queue pairs, and what a second CPU brings'
@@ -200,7 +201,7 @@ full-deps:
 build = $(if $(1),@$(MAKE) --no-print-directory -s userspace PARTS='$(1)')
 
 # Guests load the module, and tests look at that one.
-demo test test-full soak test-pyverbs lint bench profile bench-windows bench-keys \
+demo test test-full soak test-pyverbs lint bench profile bench-loss bench-windows bench-keys \
 	bench-scale bench-direct: export BUILD_FOR = guests
 
 # Lays out all code by .clang-format.
@@ -267,6 +268,11 @@ profile: bench-deps kernel modules
 	$(call build,tests-bench)
 	selftests/bench/profile $(if $(MODE),--mode $(MODE)) $(BENCH)
 
+bench-loss: bench-deps
+	@$(MAKE) --no-print-directory -s kernel modules KERNEL=native
+	$(call build,tests-bench)
+	selftests/bench/run --mode native --drivers pavo,rxe,siw --tests paths $(BENCH)
+
 # Several nodes are measured at native speed.
 bench-windows: bench-deps kernel modules
 	@$(MAKE) --no-print-directory -s kernel modules KERNEL=native
@@ -288,4 +294,4 @@ bench-direct: bench-deps kernel modules
 .PHONY: help all modules links need-headers anew userspace install uninstall packages clean deps format \
 	kernel build-deps test-deps demo-deps bench-deps lint-deps format-deps pyverbs-deps \
 	packages-deps full-deps lint plan-modules test test-full test-parts need-group soak test-pyverbs demo \
-	bench profile bench-windows bench-keys bench-scale bench-direct
+	bench profile bench-loss bench-windows bench-keys bench-scale bench-direct

@@ -219,6 +219,8 @@ def native_groups():
         "wire-cut:send:65536:1", "wire-cut-gro:send:65536:1", "latency:send:64:1"]
     assert native.groups(wanted(tests="loopback")) == ["loopback:write:65536,1048576:1"]
     assert not native.groups(wanted(tests="loopback", ops="read"))
+    assert native.groups(wanted(tests="path-1ms-1%", ops="read")) == ["path-1ms-1%:read:65536:1"]
+    assert len(native.groups(wanted(tests="paths"))) == len(native.PATHS)
 
 
 def native_drivers():

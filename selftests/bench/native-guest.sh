@@ -11,12 +11,12 @@
 # usage: native-guest.sh PROGRAMS ROUNDS TYPES GROUP...
 #   TYPES  of pavo,pavo-rules,rxe,siw,tcp,tcp-zerocopy,before; their order turns round
 #   GROUP  of tests, NAME:OPERATIONS:SIZES:QUEUE-PAIRS; the name loopback is one adapter's, wire-cut
-#          that of interfaces without segmentation of tunnels
+#          that of interfaces without segmentation of tunnels, path-... of make_path
 # environment: BENCH_MODULES  folder of the modules of modules/build; BENCH_BEFORE  pavo.ko of
 #   the type before; BENCH_SCALE  so many times the messages; BENCH_SYMBOLS=1  also leaves
 #   TYPE.kallsyms
-# leaves: environment; ROUND-TYPE.jsonl for each measurement, for TCP ROUND-TYPE.SIZE.json; in finished the names of
-#   those that came to their end
+# leaves: environment; ROUND-TYPE.jsonl for each measurement, for TCP ROUND-TYPE.SIZE.json; ROUND-TYPE.counters of the
+#   ports of both ends; paths: what netem has sent and dropped; in finished the names of those that came to their end
 set -euo pipefail
 # shellcheck source=selftests/bench/lib.sh
 . "$(dirname "$(readlink -f "$0")")/lib.sh"
@@ -57,25 +57,60 @@ latency()
 	dmesg | sed -n 's/.*latency: {/{/p' | grep -E "\"(${1//,/|})\"" || true
 }
 
+# set_deferred_icrc Y|N: of pavo, if that is loaded; N makes all packets single
+set_deferred_icrc()
+{
+	local parameter=/sys/module/pavo/parameters/deferred_icrc
+	[ ! -e "$parameter" ] || echo "$1" >"$parameter"
+}
+
+# make_path NAME|none: of both directions the delay and the faults that a name like path-1ms-0.1% or
+# path-1ms-reorder says. Packets are single there, so each has a fate of its own. Of those of reorder a
+# quarter comes before others: it has less delay, by a fifth of the round trip.
+make_path()
+{
+	local rtt kind us faults=()
+	"${near[@]}" tc -s qdisc show dev va >>"$PAVO_OUT/paths"
+	"${far[@]}" tc -s qdisc show dev vb >>"$PAVO_OUT/paths"
+	"${near[@]}" tc qdisc del dev va root 2>/dev/null || true
+	"${far[@]}" tc qdisc del dev vb root 2>/dev/null || true
+	set_deferred_icrc Y
+	[ "$1" != none ] || return 0
+	set_deferred_icrc N
+	IFS=- read -r _ rtt kind <<<"$1"
+	us=$((${rtt%ms} * 500))
+	case $kind in
+	reorder) faults=(delay "${us}us" reorder 25%) ;;
+	*) faults=(delay "${us}us" loss "$kind") ;;
+	esac
+	"${near[@]}" tc qdisc add dev va root netem limit 100000 "${faults[@]}"
+	"${far[@]}" tc qdisc add dev vb root netem limit 100000 "${faults[@]}"
+}
+
 # measure_groups SEED: the rows of a driver that is there
 measure_groups()
 {
-	local group name ops sizes pairs ends
+	local group name ops sizes pairs ends scale
 
 	for group in "${groups[@]}"; do
 		IFS=: read -r name ops sizes pairs <<<"$group"
+		scale=${BENCH_SCALE:-1}
+		# 64 MiB: the slowest drivers take half a minute for them
+		[[ $name != path-* ]] || scale=0.5
 		ends=(bench0 bench1 "${peer[@]}")
 		[ "$name" != loopback ] || ends=(bench0 bench0)
 		if [ "$name" = latency ]; then
 			latency "$ops" "$sizes"
 			continue
 		fi
-		[[ $name != wire-cut* ]] || segmentation off "${near[*]}" "${far[*]}"
+		[[ $name != wire-cut* && $name != path-* ]] || segmentation off "${near[*]}" "${far[*]}"
 		[ "$name" != wire-cut-gro ] || merging on
+		[[ $name != path-* ]] || make_path "$name"
 		"${near[@]}" "$bench" --tests list --name "$name" --ops "$ops" \
-			--sizes "$sizes" --queue-pairs "$pairs" --scale "${BENCH_SCALE:-1}" \
+			--sizes "$sizes" --queue-pairs "$pairs" --scale "$scale" \
 			--seed "$1" "${ends[@]}"
 		[ "$name" != wire-cut-gro ] || merging off
+		[[ $name != path-* ]] || make_path none
 		segmentation on "${near[*]}" "${far[*]}"
 	done
 }
@@ -99,6 +134,9 @@ measure()
 		enter_wire "$2"
 		load_measured "$1" "$2" "${near[*]}" "${far[*]}"
 		measure_groups "$1" >"$PAVO_OUT/$1-$2.jsonl"
+		grep -sH . /sys/class/infiniband/bench[01]/ports/1/hw_counters/* |
+			sed 's|.*/infiniband/||; s|/ports/1/hw_counters/| |; s|:| |' |
+			grep -v ' 0$' >"$PAVO_OUT/$1-$2.counters" || true
 		unload "$2"
 	fi
 }

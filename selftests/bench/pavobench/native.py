@@ -20,6 +20,12 @@ GROUPS = (("wire", ("write", "read", "send"), (65536, 1048576), 1),
           ("wire-cut-gro", ("write", "read", "send"), (65536, 1048576), 1),
           ("loopback", ("write",), (65536, 1048576), 1),
           ("latency", ("write", "read", "send"), (64,), 1))
+# The same of paths with delay and faults (../native-guest.sh, make_path), by --tests alone:
+# by their names, or PATHS_NAME for all
+PATHS_NAME = "paths"
+PATHS = tuple((f"path-{path}", ("write", "read", "send"), (65536,), 1)
+              for path in ("1ms-0%", "1ms-0.1%", "1ms-1%", "1ms-5%", "1ms-reorder", "20ms-0%",
+                           "20ms-1%"))
 
 
 def drivers(options):
@@ -39,9 +45,10 @@ def chosen(text, values):
 def groups(options):
     """The words that tell the guest its tests: NAME:OPERATIONS:SIZES:QUEUE-PAIRS."""
     found = []
-    for name, ops, sizes, pairs in GROUPS:
+    for name, ops, sizes, pairs in (*GROUPS, *(PATHS if options.tests else ())):
         ops, sizes = chosen(options.ops, ops), chosen(options.sizes, sizes)
-        if ops and sizes and chosen(options.tests, (name,)):
+        names = (name, PATHS_NAME) if name.startswith("path-") else (name,)
+        if ops and sizes and chosen(options.tests, names):
             found.append(f"{name}:{','.join(ops)}:{','.join(sizes)}:{pairs}")
     return found
 

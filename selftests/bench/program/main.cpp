@@ -48,7 +48,7 @@ struct Options {
 	std::vector<Kind> kinds{Kind::bandwidth, Kind::rate, Kind::latency};
 	std::vector<size_t> sizes{2, 64, 4096, 65536, 1048576};
 	PairSpec pair;
-	int scale = 1;
+	double scale = 1;
 	size_t idle = 0;
 	uint64_t seed = 1;
 	std::string devices[2];
@@ -104,7 +104,7 @@ nlohmann::json measure_stream(Transport &ends, const Options &options, Op op,
 
 	spec.op = op;
 	spec.size = size;
-	spec.messages = messages_of(kind, size) * options.scale;
+	spec.messages = int(messages_of(kind, size) * options.scale);
 	spec.window = std::clamp<size_t>(max_size / size, 4, 64);
 	spec.chain = kind == Kind::rate ? std::max(1, spec.window / 4) : 1;
 	spec.signal = std::max(1, spec.window / 4);
@@ -123,11 +123,12 @@ nlohmann::json measure_stream(Transport &ends, const Options &options, Op op,
 nlohmann::json measure_latency(Transport &ends, const Options &options, Op op,
 			       size_t size)
 {
-	std::vector<uint64_t> times = ends.latency(
-		{.op = op,
-		 .size = size,
-		 .messages = messages_of(Kind::latency, size) * options.scale,
-		 .seed = options.seed});
+	std::vector<uint64_t> times =
+		ends.latency({.op = op,
+			      .size = size,
+			      .messages = int(messages_of(Kind::latency, size) *
+					      options.scale),
+			      .seed = options.seed});
 
 	std::sort(times.begin(), times.end());
 	return result(times.size(),
@@ -230,7 +231,8 @@ Options parse(int argc, char **argv)
 		       "network namespace of the second device's interface");
 	app.add_option("--name", options.name,
 		       "of the test in the lines (what is measured)");
-	app.add_option("--scale", options.scale, "so many times the messages")
+	app.add_option("--scale", options.scale,
+		       "so many times the messages, also a part of them")
 		->check(CLI::PositiveNumber);
 	app.add_option("--idle", options.idle,
 		       "windows of the first device, most of which do nothing");
