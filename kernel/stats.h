@@ -68,6 +68,7 @@ struct pavo_dev;
 	X(rx_drop_response) /* response to no request */            \
 	X(rx_drop_syndrome) /* neither ACK nor a known NAK */       \
 	X(rx_drop_old_response) /* to an answered request */        \
+	X(rx_sacks)                                                 \
 	X(rx_held) /* behind a gap: held until it closes */         \
 	X(rx_drop_out_of_sequence) /* behind a gap, not held */     \
 	X(rx_drop_duplicate_read) /* too old to be replayed */      \
@@ -108,6 +109,8 @@ struct pavo_dev;
 	X(cq_overruns)                                           \
 	X(cq_index_errors) /* CQ consumer index absurd */        \
 	X(rq_index_errors) /* RQ producer index absurd */        \
+	X(tx_sacks) /* ACKs that say what is held */             \
+	X(tail_loss_probes) /* last packet repeated */           \
 	X(tx_drop_node) /* the window has no route to it */      \
 	X(rx_drop_window) /* no such window */                   \
 	X(rx_drop_window_key) /* of another job */               \

@@ -51,13 +51,14 @@ static void drop_held(struct pavo_qp *qp, struct pavo_side *side,
 }
 
 int pavo_held_add(struct pavo_qp *qp, struct pavo_side *side,
-		  const struct pavo_rx *rx, u32 psn)
+		  const struct pavo_rx *rx, u32 psn, u32 *dropped)
 {
 	struct sk_buff *before;
 	bool farthest;
 	s32 ahead;
 	int err;
 
+	*dropped = PAVO_PSN_NONE;
 	if (rx->index || pavo_psn_diff(rx->pkt.psn, psn) >= PAVO_HELD_PSNS)
 		return -ERANGE;
 	skb_queue_reverse_walk(&side->held, before)
@@ -72,6 +73,7 @@ int pavo_held_add(struct pavo_qp *qp, struct pavo_side *side,
 		   before == skb_peek_tail(&side->held);
 	err = charge_held(qp, side, rx->skb);
 	if (err && !farthest) {
+		*dropped = get_first_psn(skb_peek_tail(&side->held));
 		drop_held(qp, side, skb_peek_tail(&side->held));
 		pavo_count(qp, rx_drop_out_of_sequence);
 		err = charge_held(qp, side, rx->skb);

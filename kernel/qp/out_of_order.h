@@ -38,13 +38,14 @@ struct pavo_rx;
  * @side: one of its sides, which takes the skb over
  * @rx:   the packet
  * @psn:  the expected PSN, before that of @rx
+ * @dropped: set to the first PSN of what was dropped for this packet; PAVO_PSN_NONE: nothing was
  *
  * Return: 0; -ERANGE: it is too far behind, or inside of a coalesced packet; -EEXIST: one of this
  * PSN is held; -ENOBUFS: it is the farthest, and the side or the adapter holds too many bytes;
  * -EDQUOT: likewise, too many packets of its user wait.
  */
 int pavo_held_add(struct pavo_qp *qp, struct pavo_side *side,
-		  const struct pavo_rx *rx, u32 psn);
+		  const struct pavo_rx *rx, u32 psn, u32 *dropped);
 
 /** pavo_held_release - part of pavo_side_close_gap() that is seldom: a packet is held. */
 void pavo_held_release(struct pavo_qp *qp, struct pavo_side *side, u32 psn);

@@ -76,6 +76,7 @@ struct pavo_qp_attrs {
  * @uctx:    of the process; NULL: a kernel consumer's
  * @user:    account that its packets are charged to; NULL: the kernel
  * @cap:     sizes of its queues
+ * @sacks:   it is reliable, and offers SACKs to its peer
  * @sq_sig_all: all requests complete with a CQE
  * @state:   enum ib_qp_state. Written under modify_mutex, or by pavo_qp_error() and
  *           pavo_qp_send_error(), which write only Error and SQE
@@ -103,6 +104,7 @@ struct pavo_qp {
 	struct pavo_ucontext *uctx;
 	struct pavo_user *user;
 	struct ib_qp_cap cap;
+	bool sacks;
 	bool sq_sig_all;
 	int state;
 	struct mutex modify_mutex; /* attr, and transitions of state */

@@ -60,6 +60,8 @@ struct pavo_tx_cursor {
  * @scatter:    next packet of read data that is expected
  * @recovery:   PSNs, what is outstanding, and the timers
  * @messages:   entries of its MultiQueue, 2 * @count
+ * @board:      its scoreboard; NULL: the QP offers no SACKs
+ * @time:       the time in ns, read once in a visit (pavo_requester_get_time()); 0: not yet
  * @ready:      @recovery begins with sq_psn (RTS reached since RESET)
  * @far:        a response had an implausible PSN since then, so none is held (out_of_order.h)
  * @notify_drained: raise SQ_DRAINED when no request is outstanding
@@ -93,6 +95,8 @@ struct pavo_requester {
 	struct pavo_tx_cursor scatter;
 	struct pavo_recovery recovery;
 	struct pavo_mq_entry *messages;
+	struct pavo_scoreboard *board;
+	u64 time;
 	bool ready;
 	bool far;
 	bool notify_drained;

@@ -44,6 +44,15 @@ static inline void pavo_cwnd_lost(struct pavo_cwnd *w)
 	w->acked = 0;
 }
 
+/** pavo_cwnd_reduce - shrink after a loss without a timeout: to 0.7, as RFC 9438, 4.6. */
+static inline void pavo_cwnd_reduce(struct pavo_cwnd *w)
+{
+	w->size = w->size * 7 / 10;
+	if (w->size < PAVO_CWND_LEAST)
+		w->size = PAVO_CWND_LEAST;
+	w->acked = 0;
+}
+
 /** pavo_cwnd_acked - count @packets more that were acknowledged, and grow if due. */
 static inline void pavo_cwnd_acked(struct pavo_cwnd *w, u32 packets)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * go_back_n.h - go-back-N, a policy of recovery.h: after a loss all packets from UPSN on are sent
- * once more, as IBA 9.7.5 has it for a responder that keeps none behind a gap. Pure.
+ * go_back_n.h - go-back-N, the part of selective_repair.h for peers that send no SACKs: after a
+ * loss all packets from UPSN on are sent once more, as IBA 9.7.5 has it for a responder that keeps
+ * none behind a gap. Pure.
  */
 #ifndef PAVO_GO_BACK_N_H
 #define PAVO_GO_BACK_N_H
@@ -23,7 +24,7 @@ static inline u32 pavo_gbn_run(const struct pavo_recovery *r)
 }
 
 static inline unsigned int pavo_gbn_sent(struct pavo_recovery *r, u32 npkts,
-					 u64 now)
+					 bool again, u64 now)
 {
 	r->next = pavo_psn_add(r->next, npkts);
 	return 0;
@@ -46,7 +47,8 @@ static inline unsigned int pavo_gbn_released(struct pavo_recovery *r, u32 from,
  * the loss timer expires; without a set value it runs after a repeated report
  * (pavo_timer_gap_repeated()).
  */
-static inline unsigned int pavo_gbn_handle_gap(struct pavo_recovery *r, u64 now)
+static inline unsigned int pavo_gbn_handle_gap(struct pavo_recovery *r, u32 psn,
+					       u64 now)
 {
 	if (r->went_back) {
 		pavo_timer_gap_repeated(&r->timer, now);
@@ -66,7 +68,7 @@ static inline unsigned int pavo_gbn_handle_gap(struct pavo_recovery *r, u64 now)
  * The peer may report the packets behind that one as a gap, during the delay or after it: do not
  * go back for that.
  */
-static inline unsigned int pavo_gbn_handle_rnr(struct pavo_recovery *r)
+static inline unsigned int pavo_gbn_handle_rnr(struct pavo_recovery *r, u32 psn)
 {
 	r->probing = false;
 	r->went_back = true;
@@ -85,21 +87,14 @@ static inline unsigned int pavo_gbn_expired(struct pavo_recovery *r, u64 now)
 	unsigned int todo;
 
 	r->went_back = false;
-	todo = pavo_gbn_handle_gap(r, now);
+	todo = pavo_gbn_handle_gap(r, r->upsn, now);
 	r->probing = r->went_back && r->timer.timeout;
 	return todo;
 }
 
-static const struct pavo_recovery_policy pavo_go_back_n = {
-	.clocked = false,
-	.admits = pavo_gbn_admits,
-	.run = pavo_gbn_run,
-	.sent = pavo_gbn_sent,
-	.released = pavo_gbn_released,
-	.gap = pavo_gbn_handle_gap,
-	.held = NULL,
-	.not_ready = pavo_gbn_handle_rnr,
-	.expired = pavo_gbn_expired,
-};
+static inline void pavo_gbn_refused(struct pavo_recovery *r, u32 psn)
+{
+	r->next = psn;
+}
 
 #endif /* PAVO_GO_BACK_N_H */

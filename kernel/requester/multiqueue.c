@@ -37,6 +37,23 @@ u32 pavo_mq_span(const struct pavo_mq *mq, u32 from, u32 until)
 	return count;
 }
 
+u32 pavo_mq_find_next(const struct pavo_mq *mq, u32 from, u32 until)
+{
+	const struct pavo_mq_entry *entry;
+	u32 at;
+
+	for (at = mq->head; at != mq->tail; at++) {
+		entry = &mq->ring[at & mq->mask];
+		if (pavo_psn_diff(entry->first, until) >= 0)
+			break;
+		if (pavo_psn_diff(from, entry->first) <= 0)
+			return pavo_psn_diff(entry->first, from);
+		if (!pavo_psn_is_passed(from, entry->first, entry->npkts))
+			return 0;
+	}
+	return pavo_psn_diff(until, from);
+}
+
 /* Set @psn to that of the oldest read's next response. Return: 0; -ENOENT: there is no read. */
 static int find_next_response(const struct pavo_multiqueue *mq, u32 upsn,
 			      u32 *psn)

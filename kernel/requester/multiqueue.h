@@ -88,6 +88,16 @@ void pavo_mq_release(struct pavo_mq *mq, u32 upsn);
 /** pavo_mq_span - PSNs from @from to before @until that belong to messages of the queue. */
 u32 pavo_mq_span(const struct pavo_mq *mq, u32 from, u32 until);
 
+/**
+ * pavo_mq_find_next - find the next PSN that belongs to a message of the queue.
+ * @mq:    the queue
+ * @from:  the first PSN to look at
+ * @until: the first one not to look at
+ *
+ * Return: its distance from @from; that of @until: there is none.
+ */
+u32 pavo_mq_find_next(const struct pavo_mq *mq, u32 from, u32 until);
+
 /* Meaning of an acknowledgment or response (sources.md#engine-3-4-5). */
 enum pavo_ack_verdict {
 	PAVO_ACK_DROP, /* a duplicate, or of a packet never sent */

@@ -6,6 +6,7 @@
  * from its WQE and its index alone. So only the WQE is kept, and a retransmission makes the
  * packet anew.
  */
+#include "requester/recovery_sack.h"
 #include "requester_private.h"
 #include "pavo_trace.h"
 
@@ -84,6 +85,8 @@ static void fill_request(const struct pavo_qp *qp, const struct pavo_swqe *wqe,
 	p->npkts = span;
 	p->solicited = wqe->flags & PAVO_WQE_SOLICITED &&
 		       pkt + span == wqe->npkts;
+	p->wants_sack = qp->sacks;
+	p->attempt = pavo_recovery_get_attempt(&qp->req.recovery);
 	p->fecn = false;
 	p->becn = false;
 	p->pkey = PAVO_PKEY_DEFAULT;

@@ -5,6 +5,7 @@
  * Called by requester.c and complete.c. Pure, see recovery.h for the events.
  */
 #include "requester/recovery.h"
+#include "requester/recovery_sack.h"
 
 static void forget_messages(struct pavo_multiqueue *outstanding)
 {
@@ -14,10 +15,11 @@ static void forget_messages(struct pavo_multiqueue *outstanding)
 	outstanding->sends.tail = 0;
 }
 
-void pavo_recovery_init(struct pavo_recovery *r, struct pavo_mq_entry *ring,
-			u32 count)
+void pavo_recovery_init(struct pavo_recovery *r, struct pavo_scoreboard *board,
+			struct pavo_mq_entry *ring, u32 count)
 {
 	*r = (struct pavo_recovery){
+		.board = board,
 		.reread = PAVO_PSN_NONE,
 		.ack_requested = PAVO_PSN_NONE,
 	};
@@ -31,6 +33,32 @@ void pavo_recovery_start(struct pavo_recovery *r, u32 psn)
 {
 	r->npsn = psn;
 	pavo_recovery_skip(r);
+}
+
+void pavo_recovery_begin_sacks(struct pavo_recovery *r, u64 now)
+{
+	struct pavo_scoreboard *b = r->board;
+	u32 n;
+
+	if (r->next != r->sent || r->reads_resent || r->probing)
+		return;
+	pavo_board_init(b, r->upsn);
+	/* When they were sent is unknown, so their answers are no measure of a round trip. */
+	pavo_psn_set_add(&b->resent, r->upsn, pavo_psn_diff(r->sent, r->upsn));
+	for (n = 0; n < PAVO_PSN_SET; n++)
+		b->sent_at[n] = pavo_rack_get_time(now);
+	r->sacks = true;
+}
+
+unsigned int pavo_recovery_end_sacks(struct pavo_recovery *r)
+{
+	r->sacks = false;
+	r->timer.repair = 0;
+	r->probing = false;
+	r->went_back = true;
+	r->reads_out = 0;
+	r->next = r->upsn;
+	return PAVO_REC_SEEK | PAVO_REC_RETRANSMIT;
 }
 
 void pavo_recovery_set_limits(struct pavo_recovery *r, u64 timeout, u8 retries,

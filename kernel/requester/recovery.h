@@ -6,7 +6,7 @@
  * A machine of events. The requester reports what it has sent, what the peer has answered and which
  * timer has expired. Each event returns what has to be carried out (enum pavo_recovery_todo); the
  * machine itself touches no WQE, packet or hrtimer. The rules of IBA that any requester obeys are
- * here; what is retransmitted, and when, is up to a policy. The module has go_back_n.h.
+ * here; what is retransmitted, and when, is up to a policy. The module has selective_repair.h.
  *
  * A caller names the policy, a constant, in each call. The functions are always inlined, so the
  * compiler calls those of the policy directly or inlines them, too. Callers pass the time in ns.
@@ -19,11 +19,10 @@
 #include <linux/types.h>
 #include "requester/cwnd.h"
 #include "requester/multiqueue.h"
+#include "requester/scoreboard.h"
 #include "requester/timer_logic.h"
 #include "wire/psn.h"
 
-/* Not a PSN: PSNs have 24 bits. */
-#define PAVO_PSN_NONE (~0u)
 /*
  * A long read is requested in chunks of this many packets, so that the cwnd
  * bounds the burst of responses as it does the burst of requests.
@@ -44,6 +43,8 @@
  * @ack_requested: PSN behind a packet that was retransmitted only to set AckReq; else PAVO_PSN_NONE
  * @probing:     only the oldest packet is sent, with AckReq, until it is acknowledged
  * @went_back:   the policy has reacted to a gap at UPSN, which is done once for each UPSN
+ * @sacks:       the peer sends SACKs, and @board is in use
+ * @board:       the packets in flight, one by one; NULL: no SACKs are wanted
  * @outstanding: MultiQueue
  * @cwnd:        limit of packets in flight
  * @timer:       loss timer and RNR timer
@@ -60,6 +61,8 @@ struct pavo_recovery {
 	u32 ack_requested;
 	bool probing;
 	bool went_back;
+	bool sacks;
+	struct pavo_scoreboard *board;
 	struct pavo_multiqueue outstanding;
 	struct pavo_cwnd cwnd;
 	struct pavo_timer_state timer;
@@ -82,46 +85,63 @@ enum pavo_recovery_todo {
 	PAVO_REC_STRAY = 1 << 8, /* the response is of no outstanding request */
 	PAVO_REC_COUNT_RETRANSMIT = 1
 				    << 9, /* no packet of those sent was new */
+	PAVO_REC_PROBE = 1 << 10, /* a tail loss probe is sent */
 };
 
 /**
  * struct pavo_recovery_policy - decides what is retransmitted, and when.
- * @clocked:   it needs the time of each packet that is sent, and of each event
  * @admits:    return whether @npkts packets from @next on may be sent now
  * @run:       return how many packets from @next on one request may stand for
- * @sent:      @npkts packets from @next on were sent; set @next
+ * @sent:      @npkts packets from @next on were sent, not for the first time if @again; set @next
+ * @refused:   the interface has refused the packet of @psn and those sent after it; set @next
  * @released:  UPSN moved on from @from; set @next
- * @gap:       the peer or a response has shown that the packet at UPSN, or its response, is lost
- * @held:      the peer holds @npkts packets from @psn on, but not that at UPSN. NULL: the policy
- *             has no peer that says so
- * @not_ready: the peer cannot take the packet at UPSN yet; the RNR timer runs. Set @next
+ * @gap:       the packet at UPSN, or its response, is lost: the peer says so, or (@psn behind UPSN)
+ *             has executed that packet
+ * @not_ready: the peer cannot take the packet of @psn yet; the RNR timer runs. Set @next
  * @expired:   the loss timer expired
+ *
+ * Of a policy for peers that send SACKs (@sacks); else NULL:
+ * @held:      the peer holds the packet of @psn behind that at UPSN
+ * @arrived:   and did not hold it before
+ * @here:      this side holds @npkts responses from @psn on behind that at UPSN
+ * @repeat:    a response of @psn cannot be held: @npkts from @first on are to be requested again
+ * @needless:  a packet has arrived once more than was needed
+ * @detect:    find what is lost, after such news
+ * @repair:    the repair timer expired
  *
  * Functions that return bits return those of enum pavo_recovery_todo.
  */
 struct pavo_recovery_policy {
-	bool clocked;
 	bool (*admits)(const struct pavo_recovery *r, u32 npkts);
 	u32 (*run)(const struct pavo_recovery *r);
-	unsigned int (*sent)(struct pavo_recovery *r, u32 npkts, u64 now);
-	unsigned int (*released)(struct pavo_recovery *r, u32 from, u64 now);
-	unsigned int (*gap)(struct pavo_recovery *r, u64 now);
-	unsigned int (*held)(struct pavo_recovery *r, u32 psn, u32 npkts,
+	unsigned int (*sent)(struct pavo_recovery *r, u32 npkts, bool again,
 			     u64 now);
-	unsigned int (*not_ready)(struct pavo_recovery *r);
+	void (*refused)(struct pavo_recovery *r, u32 psn);
+	unsigned int (*released)(struct pavo_recovery *r, u32 from, u64 now);
+	unsigned int (*gap)(struct pavo_recovery *r, u32 psn, u64 now);
+	unsigned int (*not_ready)(struct pavo_recovery *r, u32 psn);
 	unsigned int (*expired)(struct pavo_recovery *r, u64 now);
+	void (*held)(struct pavo_recovery *r, u32 psn);
+	void (*arrived)(struct pavo_recovery *r, u32 psn, u64 now);
+	void (*here)(struct pavo_recovery *r, u32 psn, u32 npkts);
+	unsigned int (*repeat)(struct pavo_recovery *r, u32 psn, u32 first,
+			       u32 npkts);
+	void (*needless)(struct pavo_recovery *r);
+	unsigned int (*detect)(struct pavo_recovery *r, u64 now);
+	unsigned int (*repair)(struct pavo_recovery *r, u64 now);
 };
 
 /* ------------------------------------------------- life (recovery.c) */
 
 /**
  * pavo_recovery_init - set the state of RESET.
- * @r:    the machine
- * @ring: entries for outstanding messages, 2 * @count
+ * @r:     the machine
+ * @board: its scoreboard; NULL: it makes no use of SACKs
+ * @ring:  entries for outstanding messages, 2 * @count
  * @count: WQEs of the send queue, a power of two
  */
-void pavo_recovery_init(struct pavo_recovery *r, struct pavo_mq_entry *ring,
-			u32 count);
+void pavo_recovery_init(struct pavo_recovery *r, struct pavo_scoreboard *board,
+			struct pavo_mq_entry *ring, u32 count);
 
 /** pavo_recovery_start - begin with PSN @psn; the QP enters RTS. */
 void pavo_recovery_start(struct pavo_recovery *r, u32 psn);
@@ -172,17 +192,33 @@ static inline bool pavo_recovery_is_retransmit(const struct pavo_recovery *r)
 	return pavo_psn_diff(r->next, r->sent) < 0;
 }
 
-/** pavo_recovery_get_in_flight - packets between UPSN and the one that is sent next. */
+/*
+ * True if the packet that is sent next is sent once more to a peer that sends SACKs: it is in
+ * flight already, and counts once in all limits.
+ */
+static inline bool pavo_recovery_is_repair(const struct pavo_recovery *r)
+{
+	return unlikely(r->sacks) && pavo_recovery_is_retransmit(r);
+}
+
+/* PSN behind those in flight. A peer that sends SACKs keeps what lies behind a retransmission. */
+static inline u32 pavo_recovery_get_end(const struct pavo_recovery *r)
+{
+	return r->sacks ? r->sent : r->next;
+}
+
+/** pavo_recovery_get_in_flight - packets from UPSN on that count as in flight. */
 static inline u32 pavo_recovery_get_in_flight(const struct pavo_recovery *r)
 {
-	return pavo_psn_diff(r->next, r->upsn);
+	return pavo_psn_diff(pavo_recovery_get_end(r), r->upsn);
 }
 
 /** pavo_recovery_get_sends_in_flight - likewise, without reads and atomics. */
 static inline u32
 pavo_recovery_get_sends_in_flight(const struct pavo_recovery *r)
 {
-	return pavo_mq_span(&r->outstanding.sends, r->upsn, r->next);
+	return pavo_mq_span(&r->outstanding.sends, r->upsn,
+			    pavo_recovery_get_end(r));
 }
 
 /** pavo_recovery_get_space - new packets from @next on that may be sent in one go; 1: no more. */
@@ -226,7 +262,7 @@ pavo_recovery_admits(const struct pavo_recovery *r,
 
 /**
  * pavo_recovery_wants_ack - true if packets need AckReq: often enough to keep the cwnd open, in a
- * probe, and in a packet that is sent for it.
+ * probe, in a packet that is sent for it, and in repairs.
  * @r:     the machine
  * @npkts: how many packets, from @next on
  */
@@ -241,15 +277,14 @@ static inline bool pavo_recovery_wants_ack(const struct pavo_recovery *r,
 	if (npkts > 1 && r->no_ack_req + 2 * npkts > most)
 		return true;
 	return r->no_ack_req + npkts >= most ||
-	       (r->probing && pavo_recovery_is_retransmit(r));
+	       (r->probing && pavo_recovery_is_retransmit(r)) ||
+	       pavo_recovery_is_repair(r);
 }
 
 /** pavo_recovery_send_needs_time - true if pavo_recovery_sent() needs the time. */
-static __always_inline bool
-pavo_recovery_send_needs_time(const struct pavo_recovery *r,
-			      const struct pavo_recovery_policy *policy)
+static inline bool pavo_recovery_send_needs_time(const struct pavo_recovery *r)
 {
-	return policy->clocked || (!r->timer.loss && r->timer.timeout);
+	return r->sacks || (!r->timer.loss && r->timer.timeout);
 }
 
 /**
@@ -281,27 +316,43 @@ pavo_recovery_sent(struct pavo_recovery *r,
 		   const struct pavo_sent *what, u64 now)
 {
 	u32 end = pavo_psn_add(r->next, what->npkts);
+	bool again = pavo_psn_diff(end, r->sent) <= 0;
 	unsigned int todo = 0;
 
 	if (what->ack_req || what->answered)
 		r->no_ack_req = 0;
 	else
 		r->no_ack_req += what->npkts;
-	if (pavo_psn_diff(end, r->sent) > 0)
-		r->sent = end;
-	else
+	if (again)
 		todo = PAVO_REC_COUNT_RETRANSMIT;
-	if (what->answered)
+	else
+		r->sent = end;
+	/* A peer that sends SACKs counts a request once, whatever of it is repaired. */
+	if (what->answered && !(r->sacks && again))
 		r->reads_out++;
 	if (what->in_chunk)
 		r->reread = r->next;
 	if (!r->timer.loss && r->timer.timeout)
 		pavo_timer_set(&r->timer, now);
-	return todo | policy->sent(r, what->npkts, now);
+	return todo | policy->sent(r, what->npkts, again, now);
 }
 
-/** pavo_recovery_rewind - event: packets from @psn on were not sent, the interface refused them. */
-static inline void pavo_recovery_rewind(struct pavo_recovery *r, u32 psn)
+/**
+ * pavo_recovery_handle_refusal - event: the interface has refused packets that were sent. The
+ * cursor is to move to @next.
+ * @r:      the machine
+ * @policy: its policy
+ * @psn:    the first one of these
+ */
+static __always_inline void
+pavo_recovery_handle_refusal(struct pavo_recovery *r,
+			     const struct pavo_recovery_policy *policy, u32 psn)
+{
+	policy->refused(r, psn);
+}
+
+/** pavo_recovery_seek - the caller's cursor has moved to the packet of @psn. */
+static inline void pavo_recovery_seek(struct pavo_recovery *r, u32 psn)
 {
 	r->next = psn;
 }
@@ -355,24 +406,20 @@ pavo_recovery_handle_stray(const struct pavo_recovery *r, u32 psn)
 /**
  * pavo_recovery_release_needs_time - true if pavo_recovery_answered() needs the time. If all is
  * answered no timer runs.
- * @r:      the machine
- * @policy: its policy
- * @end:    PSN behind the response
+ * @r:   the machine
+ * @end: PSN behind the response
  */
-static __always_inline bool
-pavo_recovery_release_needs_time(const struct pavo_recovery *r,
-				 const struct pavo_recovery_policy *policy,
-				 u32 end)
+static inline bool
+pavo_recovery_release_needs_time(const struct pavo_recovery *r, u32 end)
 {
-	return policy->clocked || end != r->sent;
+	return r->sacks || end != r->sent;
 }
 
 /** pavo_recovery_ack_needs_time - likewise pavo_recovery_ack(): a read may lack its response. */
-static __always_inline bool
-pavo_recovery_ack_needs_time(const struct pavo_recovery *r,
-			     const struct pavo_recovery_policy *policy, u32 end)
+static inline bool pavo_recovery_ack_needs_time(const struct pavo_recovery *r,
+						u32 end)
 {
-	return pavo_recovery_release_needs_time(r, policy, end) ||
+	return pavo_recovery_release_needs_time(r, end) ||
 	       pavo_mq_find_oldest(&r->outstanding.reads);
 }
 
@@ -430,7 +477,7 @@ pavo_recovery_ack(struct pavo_recovery *r,
 		return pavo_recovery_handle_stray(r, psn);
 	todo = pavo_recovery_release(r, policy, until, now);
 	if (verdict == PAVO_ACK_READ_LOST)
-		todo |= PAVO_REC_IMPLIED_NAK | policy->gap(r, now);
+		todo |= PAVO_REC_IMPLIED_NAK | policy->gap(r, psn, now);
 	return todo;
 }
 
@@ -462,22 +509,14 @@ static __always_inline unsigned int
 pavo_recovery_handle_gap(struct pavo_recovery *r,
 			 const struct pavo_recovery_policy *policy, u64 now)
 {
-	return policy->gap(r, now);
-}
-
-/** pavo_recovery_held - event: the peer lacks the packet at UPSN, but holds @npkts from @psn on. */
-static __always_inline unsigned int
-pavo_recovery_held(struct pavo_recovery *r,
-		   const struct pavo_recovery_policy *policy, u32 psn,
-		   u32 npkts, u64 now)
-{
-	return policy->held(r, psn, npkts, now);
+	return policy->gap(r, r->upsn, now);
 }
 
 /**
- * pavo_recovery_handle_rnr - event: an RNR NAK of the packet at UPSN.
+ * pavo_recovery_handle_rnr - event: an RNR NAK.
  * @r:      the machine
  * @policy: its policy
+ * @psn:    PSN of the NAK: UPSN, or behind a read that lacks its response
  * @delay:  RNR timer field of the NAK, in ns
  * @now:    the time, ns
  *
@@ -486,14 +525,14 @@ pavo_recovery_held(struct pavo_recovery *r,
  */
 static __always_inline unsigned int
 pavo_recovery_handle_rnr(struct pavo_recovery *r,
-			 const struct pavo_recovery_policy *policy, u64 delay,
-			 u64 now)
+			 const struct pavo_recovery_policy *policy, u32 psn,
+			 u64 delay, u64 now)
 {
 	if (r->timer.rnr)
 		return 0;
 	if (pavo_timer_start_rnr(&r->timer, now, delay))
 		return PAVO_REC_NO_RNR_RETRY;
-	return policy->not_ready(r);
+	return policy->not_ready(r, psn);
 }
 
 /**
@@ -525,7 +564,7 @@ pavo_recovery_handle_response(struct pavo_recovery *r,
 	todo = pavo_recovery_release(r, policy, until, now);
 	if (verdict == PAVO_ACK_RELEASE)
 		return todo | PAVO_REC_TAKE;
-	return todo | PAVO_REC_IMPLIED_NAK | policy->gap(r, now);
+	return todo | PAVO_REC_IMPLIED_NAK | policy->gap(r, psn, now);
 }
 
 /** pavo_read_chunk_ends - true if a chunk of a read of @npkts packets ends in front of @pkt. */
@@ -545,14 +584,20 @@ static inline bool pavo_read_chunk_ends(u32 npkts, u32 pkt)
  * @last:   it is Last or Only
  *
  * The response to a chunk is First .. Last or Only. After a request from the middle of a chunk on
- * it begins there, too, unless this is the delayed response to the first request.
+ * it begins there, too, unless this is the delayed response to the first request. Repairs have any
+ * range inside of a chunk.
  */
 static inline bool pavo_recovery_is_in_place(const struct pavo_recovery *r,
 					     u32 psn, u32 n, u32 npkts,
 					     u32 total, bool first, bool last)
 {
-	if (last != pavo_read_chunk_ends(total, n + npkts) ||
-	    n % PAVO_READ_CHUNK + npkts > PAVO_READ_CHUNK)
+	bool ends = pavo_read_chunk_ends(total, n + npkts);
+
+	if (n % PAVO_READ_CHUNK + npkts > PAVO_READ_CHUNK || (ends && !last))
+		return false;
+	if (r->sacks)
+		return first || n % PAVO_READ_CHUNK;
+	if (last && !ends)
 		return false;
 	if (n % PAVO_READ_CHUNK)
 		return !first || psn == r->reread;
@@ -575,6 +620,11 @@ struct pavo_answer {
 static inline void pavo_recovery_end_read(struct pavo_recovery *r,
 					  const struct pavo_answer *what)
 {
+	if (r->sacks) {
+		if (r->reads_out)
+			r->reads_out--;
+		return;
+	}
 	if (what->held) {
 		/* Of one that was not sent again yet nothing is counted. */
 		if (pavo_psn_diff(what->end, r->next) <= 0 &&
@@ -615,7 +665,7 @@ pavo_recovery_answered(struct pavo_recovery *r,
 static inline bool pavo_recovery_may_read(const struct pavo_recovery *r,
 					  u32 most)
 {
-	return r->reads_out < most ||
+	return r->reads_out < most || pavo_recovery_is_repair(r) ||
 	       (r->reads_resent && r->reads_resent == r->reads_out &&
 		r->upsn == r->next);
 }

@@ -2,12 +2,19 @@
 /*
  * requester.c - creation and end of the requester side, and the work of its owner (enter.h).
  */
+#include <linux/module.h>
 #include <linux/vmalloc.h>
+#include "parameter.h"
 #include "qp/enter.h"
 #include "responder/responder.h"
 #include "rings/mmap.h"
 #include "rings/ucontext.h"
 #include "requester_private.h"
+
+static unsigned int sack = 1;
+pavo_range_param(sack, sack, 0, 1, 0644);
+MODULE_PARM_DESC(sack,
+		 "new queue pairs offer selective acknowledgments (1); 0: not");
 
 /* Bytes of inline data that every queue pair takes: as long as one entry. */
 #define PAVO_LEAST_INLINE 16
@@ -51,8 +58,9 @@ static u32 get_inline_capacity(const struct pavo_qp *qp)
 }
 
 /* Consumers in user space keep wr_ids themselves, behind the slots. */
-static int alloc_private(struct pavo_requester *req, bool keeps_wr_ids)
+static int alloc_private(struct pavo_qp *qp, bool keeps_wr_ids)
 {
+	struct pavo_requester *req = &qp->req;
 	struct pavo_mq_entry *ring;
 
 	req->wqe_stride = ALIGN(sizeof(struct pavo_swqe) + req->wqe_size,
@@ -64,6 +72,11 @@ static int alloc_private(struct pavo_requester *req, bool keeps_wr_ids)
 			kvcalloc(req->count, sizeof(u64), GFP_KERNEL_ACCOUNT);
 	ring = kvcalloc(2 * req->count, sizeof(*ring), GFP_KERNEL_ACCOUNT);
 	req->messages = ring;
+	if (qp->sacks) {
+		req->board = kzalloc(sizeof(*req->board), GFP_KERNEL_ACCOUNT);
+		if (!req->board)
+			return -ENOMEM;
+	}
 	if (!req->doorbells || !req->wqes || (keeps_wr_ids && !req->wr_id) ||
 	    !ring)
 		return -ENOMEM;
@@ -87,6 +100,7 @@ int pavo_requester_init(struct pavo_qp *qp, struct pavo_mmap_info *info)
 	qp->cap.max_send_wr = req->count;
 	if (!pavo_is_xrc_target(qp))
 		qp->cap.max_inline_data = get_inline_capacity(qp);
+	qp->sacks = READ_ONCE(sack) && pavo_is_reliable(qp);
 	size = (size_t)req->count * req->wqe_size;
 	if (qp->uctx)
 		size += PAVO_QUEUE_OWN_SIZE((size_t)req->count);
@@ -95,7 +109,7 @@ int pavo_requester_init(struct pavo_qp *qp, struct pavo_mmap_info *info)
 	if (!req->sq_mmap)
 		return -ENOMEM;
 	req->sq = req->sq_mmap->addr;
-	err = alloc_private(req, !qp->uctx);
+	err = alloc_private(qp, !qp->uctx);
 	if (err)
 		pavo_requester_destroy(qp);
 	else
@@ -115,12 +129,14 @@ void pavo_requester_destroy(struct pavo_qp *qp)
 	kvfree(req->wqes);
 	kvfree(req->wr_id);
 	kvfree(req->messages);
+	kfree(req->board);
 	if (req->sq_mmap)
 		pavo_mmap_destroy(req->sq_mmap);
 	req->doorbells = NULL;
 	req->wqes = NULL;
 	req->wr_id = NULL;
 	req->messages = NULL;
+	req->board = NULL;
 	req->sq_mmap = NULL;
 }
 
@@ -157,7 +173,8 @@ void pavo_requester_reset(struct pavo_qp *qp)
 	req->tail = 0;
 	req->cursor = (struct pavo_tx_cursor){};
 	req->scatter = (struct pavo_tx_cursor){ .wqe = -1 };
-	pavo_recovery_init(&req->recovery, req->messages, req->count);
+	pavo_recovery_init(&req->recovery, req->board, req->messages,
+			   req->count);
 	req->ready = false;
 	req->far = false;
 	req->notify_drained = false;
@@ -253,6 +270,7 @@ static bool visit_requester(struct pavo_qp *qp, struct pavo_budget *slice)
 	unsigned int most, budget;
 	int state;
 
+	req->time = 0;
 	most = min_t(unsigned int, READ_ONCE(qp->dev->drr.quantum),
 		     max(slice->packets, 0));
 	budget = most;

@@ -81,6 +81,15 @@ enum pavo_status pavo_datagram_send(struct pavo_qp *qp, struct pavo_swqe *wqe);
 /* response.c */
 enum pavo_status pavo_requester_handle(struct pavo_qp *qp, struct pavo_rx *rx);
 void pavo_requester_timeout(struct pavo_qp *qp);
+void pavo_requester_repair(struct pavo_qp *qp);
+
+/* The time in ns of the visit, for many packets that are sent at once. */
+static inline u64 pavo_requester_get_time(struct pavo_requester *req)
+{
+	if (!req->time)
+		req->time = ktime_get_ns();
+	return req->time;
+}
 
 /* complete.c */
 void pavo_complete_acked(struct pavo_qp *qp);

@@ -7,7 +7,8 @@
  * cursor, completes requests, scatters read data, or fails. Called by requester.c with the side
  * owned.
  */
-#include "requester/go_back_n.h"
+#include "requester/recovery_sack.h"
+#include "requester/selective_repair.h"
 #include "requester_private.h"
 #include "pavo_trace.h"
 
@@ -67,9 +68,9 @@ static inline void carry_out(struct pavo_qp *qp, unsigned int todo)
 /* The oldest packet is lost: the peer reports a gap. */
 static void handle_gap(struct pavo_qp *qp)
 {
-	carry_out(qp,
-		  pavo_recovery_handle_gap(&qp->req.recovery, &pavo_go_back_n,
-					   ktime_get_ns()));
+	carry_out(qp, pavo_recovery_handle_gap(&qp->req.recovery,
+					       &pavo_selective_repair,
+					       ktime_get_ns()));
 }
 
 static void acknowledge_psn(struct pavo_qp *qp, u32 psn)
@@ -79,21 +80,24 @@ static void acknowledge_psn(struct pavo_qp *qp, u32 psn)
 	unsigned int todo;
 	u64 now = 0;
 
-	if (pavo_recovery_ack_needs_time(r, &pavo_go_back_n, end))
+	if (pavo_recovery_ack_needs_time(r, end))
 		now = ktime_get_ns();
-	todo = pavo_recovery_ack(r, &pavo_go_back_n, psn, now);
+	todo = pavo_recovery_ack(r, &pavo_selective_repair, psn, now);
 	if (unlikely(todo & (PAVO_REC_OLD | PAVO_REC_STRAY)))
 		count_stray_response(qp, todo);
 	else
 		carry_out(qp, todo);
 }
 
-static void take_rnr_nak(struct pavo_qp *qp, u8 code)
+static void take_rnr_nak(struct pavo_qp *qp, u32 psn, u8 code)
 {
+	struct pavo_recovery *r = &qp->req.recovery;
+	unsigned int todo;
+
 	pavo_count(qp, rnr_nak_retry_err);
-	carry_out(qp,
-		  pavo_recovery_handle_rnr(&qp->req.recovery, &pavo_go_back_n,
-					   pavo_rnr_ns(code), ktime_get_ns()));
+	todo = pavo_recovery_handle_rnr(r, &pavo_selective_repair, psn,
+					pavo_rnr_ns(code), ktime_get_ns());
+	carry_out(qp, todo);
 }
 
 static void take_nak(struct pavo_qp *qp, const struct pavo_pkt *pkt)
@@ -117,14 +121,41 @@ static void take_nak(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 	pavo_complete_fatal(qp, qp->req.recovery.upsn, status);
 }
 
+/* The peer holds packets behind a gap, or had a request twice. */
+static void handle_sack(struct pavo_qp *qp, const struct pavo_pkt *pkt)
+{
+	struct pavo_recovery *r = &qp->req.recovery;
+	u32 expected = pavo_psn_add(pkt->psn, 1);
+	struct pavo_psn_set news = {};
+	unsigned int todo;
+
+	pavo_count(qp, rx_sacks);
+	if (pavo_psn_diff(expected, r->upsn) < 0 ||
+	    pavo_psn_diff(expected, r->sent) > 0) {
+		count_stray_response(qp,
+				     pavo_recovery_handle_stray(r, pkt->psn));
+		return;
+	}
+	if (r->sacks)
+		news = pavo_recovery_take_map(r, &pavo_selective_repair,
+					      expected, &pkt->sack);
+	if (expected != r->upsn)
+		acknowledge_psn(qp, pkt->psn);
+	if (!r->sacks || pavo_qp_get_state(qp) == IB_QPS_ERR)
+		return;
+	todo = pavo_recovery_handle_sack(r, &pavo_selective_repair, expected,
+					 &pkt->sack, &news, ktime_get_ns());
+	carry_out(qp, todo);
+}
+
 /* Act on a NAK of PSN n, which acknowledges all packets before n. */
 static void handle_nak(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
 	bool rnr = (pkt->syndrome & PAVO_AETH_CLASS) == PAVO_AETH_RNR;
 	unsigned int todo;
 
-	todo = pavo_recovery_nak(&qp->req.recovery, &pavo_go_back_n, pkt->psn,
-				 ktime_get_ns());
+	todo = pavo_recovery_nak(&qp->req.recovery, &pavo_selective_repair,
+				 pkt->psn, ktime_get_ns());
 	if (todo & (PAVO_REC_OLD | PAVO_REC_STRAY)) {
 		count_stray_response(qp, todo);
 		return;
@@ -135,7 +166,7 @@ static void handle_nak(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 	 * the delay: otherwise the latter would be retransmitted too early.
 	 */
 	if (rnr && pavo_qp_get_state(qp) != IB_QPS_ERR)
-		take_rnr_nak(qp, pkt->syndrome & PAVO_AETH_VALUE);
+		take_rnr_nak(qp, pkt->psn, pkt->syndrome & PAVO_AETH_VALUE);
 	else if (!(todo & PAVO_REC_IMPLIED_NAK))
 		take_nak(qp, pkt);
 }
@@ -143,6 +174,10 @@ static void handle_nak(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 static void handle_ack(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
 	trace_pavo_ack(qp, pkt->psn, pkt->syndrome);
+	if (unlikely(pkt->info->flags & PAVO_OPF_SACKETH)) {
+		handle_sack(qp, pkt);
+		return;
+	}
 	switch (pkt->syndrome & PAVO_AETH_CLASS) {
 	case PAVO_AETH_ACK:
 		pavo_count_bh(qp, rx_acks);
@@ -278,32 +313,54 @@ static enum pavo_status take_response(struct pavo_qp *qp, struct pavo_rx *rx)
 		pavo_complete_fatal(qp, rx->pkt.psn, status);
 		return status;
 	}
-	if (pavo_recovery_release_needs_time(r, &pavo_go_back_n, what.end))
+	if (pavo_recovery_release_needs_time(r, what.end))
 		now = ktime_get_ns();
-	carry_out(qp, pavo_recovery_answered(r, &pavo_go_back_n, &what, now));
+	carry_out(qp, pavo_recovery_answered(r, &pavo_selective_repair, &what,
+					     now));
 	pavo_side_close_gap(qp, &qp->req.side, get_next_answered(r));
 	return PAVO_ST_OK;
 }
 
 /*
- * True if a response of @psn has to come again: it is of a read behind another read, which is
- * executed once more. A read sees memory at least as new as the reads before it (IBA 9.5).
+ * Find the read or atomic of a response that may be held, and set @entry to it.
+ *
+ * Return: 0; -ESTALE: the response has to come again, since it is of a read behind another read,
+ * which is executed once more. A read sees memory at least as new as the reads before it (IBA 9.5).
  */
-static bool is_behind_read(struct pavo_qp *qp, u32 psn)
+static int find_answered_request(struct pavo_qp *qp, u32 psn,
+				 const struct pavo_mq_entry **entry)
 {
 	const struct pavo_mq *reads = &qp->req.recovery.outstanding.reads;
-	const struct pavo_mq_entry *entry;
+	int err = 0;
 	u32 at;
 
 	for (at = reads->head; at != reads->tail; at++) {
-		entry = &reads->ring[at & reads->mask];
-		if ((u32)pavo_psn_diff(psn, entry->first) < entry->npkts)
-			return false;
-		if (pavo_op_find(pavo_get_swqe(&qp->req, entry->wqe)->op)
+		*entry = &reads->ring[at & reads->mask];
+		if ((u32)pavo_psn_diff(psn, (*entry)->first) < (*entry)->npkts)
+			return err;
+		if (pavo_op_find(pavo_get_swqe(&qp->req, (*entry)->wqe)->op)
 			    ->answer == PAVO_ANSWER_READ)
-			return true;
+			err = -ESTALE;
 	}
-	return true;
+	*entry = NULL;
+	return -ESTALE;
+}
+
+/* Request the chunk of a response of @psn once more, as it cannot be held. */
+static void repeat_chunk(struct pavo_qp *qp, u32 psn,
+			 const struct pavo_mq_entry *entry)
+{
+	struct pavo_recovery *r = &qp->req.recovery;
+	u32 n = pavo_psn_diff(psn, entry->first);
+	u32 from = n - n % PAVO_READ_CHUNK;
+	u32 count = min(entry->npkts - from, PAVO_READ_CHUNK);
+	unsigned int todo;
+
+	if (!r->sacks)
+		return;
+	todo = pavo_recovery_repeat(r, &pavo_selective_repair, psn,
+				    pavo_psn_add(entry->first, from), count);
+	carry_out(qp, todo);
 }
 
 /*
@@ -314,14 +371,33 @@ static bool is_behind_read(struct pavo_qp *qp, u32 psn)
 static enum pavo_status hold_response(struct pavo_qp *qp,
 				      const struct pavo_rx *rx)
 {
+	struct pavo_recovery *r = &qp->req.recovery;
+	const struct pavo_mq_entry *entry;
 	int state = pavo_qp_get_state(qp);
+	unsigned int todo;
+	u32 dropped;
+	int err;
 
-	if ((state != IB_QPS_RTS && state != IB_QPS_SQD) || qp->req.far ||
-	    is_behind_read(qp, rx->pkt.psn))
+	if ((state != IB_QPS_RTS && state != IB_QPS_SQD) || qp->req.far)
 		return PAVO_ST_OK;
-	if (!pavo_held_add(qp, &qp->req.side, rx, qp->req.recovery.upsn))
+	if (find_answered_request(qp, rx->pkt.psn, &entry)) {
+		if (entry)
+			repeat_chunk(qp, rx->pkt.psn, entry);
+		return PAVO_ST_OK;
+	}
+	err = pavo_held_add(qp, &qp->req.side, rx, r->upsn, &dropped);
+	if (dropped != PAVO_PSN_NONE)
+		pavo_recovery_drop_here(r, dropped);
+	if (err == -EEXIST)
+		pavo_recovery_note_needless(r, &pavo_selective_repair);
+	if (err)
+		return PAVO_ST_OK;
+	if (!r->sacks)
 		return PAVO_ST_HELD;
-	return PAVO_ST_OK;
+	todo = pavo_recovery_hold_here(r, &pavo_selective_repair, rx->pkt.psn,
+				       rx->pkt.npkts, ktime_get_ns());
+	carry_out(qp, todo);
+	return PAVO_ST_HELD;
 }
 
 static void drop_old_response(struct pavo_qp *qp, const struct pavo_pkt *pkt)
@@ -329,6 +405,7 @@ static void drop_old_response(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 	pavo_count(qp, rx_drop_old_response);
 	if (pkt->info->flags & PAVO_OPF_LAST)
 		pavo_recovery_answered_twice(&qp->req.recovery);
+	pavo_recovery_note_needless(&qp->req.recovery, &pavo_selective_repair);
 }
 
 static enum pavo_status handle_response(struct pavo_qp *qp, struct pavo_rx *rx)
@@ -337,8 +414,8 @@ static enum pavo_status handle_response(struct pavo_qp *qp, struct pavo_rx *rx)
 	u64 now = rx->pkt.psn == r->upsn ? 0 : ktime_get_ns();
 	unsigned int todo;
 
-	todo = pavo_recovery_handle_response(r, &pavo_go_back_n, rx->pkt.psn,
-					     now);
+	todo = pavo_recovery_handle_response(r, &pavo_selective_repair,
+					     rx->pkt.psn, now);
 	carry_out(qp, todo & ~PAVO_REC_TAKE);
 	if (likely(todo & PAVO_REC_TAKE))
 		return take_response(qp, rx);
@@ -351,6 +428,22 @@ static enum pavo_status handle_response(struct pavo_qp *qp, struct pavo_rx *rx)
 	else
 		return hold_response(qp, rx);
 	return PAVO_ST_OK;
+}
+
+/*
+ * The peer has begun or ended to announce SACKs. One packet of a stranger that has guessed a PSN
+ * can say so, too; the next packet of the peer corrects that.
+ */
+static void change_sacks(struct pavo_qp *qp, const struct pavo_pkt *pkt)
+{
+	struct pavo_recovery *r = &qp->req.recovery;
+
+	if (pavo_psn_is_far(pavo_psn_diff(pkt->psn, r->upsn)))
+		return;
+	if (pkt->wants_sack)
+		pavo_recovery_begin_sacks(r, ktime_get_ns());
+	else
+		carry_out(qp, pavo_recovery_end_sacks(r));
 }
 
 /*
@@ -370,11 +463,15 @@ enum pavo_status pavo_requester_handle(struct pavo_qp *qp, struct pavo_rx *rx)
 	pavo_timer_answered(&qp->req.recovery.timer);
 	pavo_tx_seen(&qp->req.side.tx);
 	pavo_rx_skip(rx, qp->req.recovery.upsn);
-	if (!qp->req.ready || (state != IB_QPS_RTS && state != IB_QPS_SQD))
+	if (!qp->req.ready || (state != IB_QPS_RTS && state != IB_QPS_SQD)) {
 		pavo_count(qp, rx_drop_state);
-	else if (unlikely(qp->req.side.stage != PAVO_STAGE_BEGIN))
+		return PAVO_ST_OK;
+	}
+	if (unlikely(qp->req.side.stage != PAVO_STAGE_BEGIN))
 		return take_response(qp, rx);
-	else if (rx->pkt.info->kind == PAVO_KIND_ACK)
+	if (unlikely(qp->sacks && rx->pkt.wants_sack != qp->req.recovery.sacks))
+		change_sacks(qp, &rx->pkt);
+	if (rx->pkt.info->kind == PAVO_KIND_ACK)
 		handle_ack(qp, &rx->pkt);
 	else
 		return handle_response(qp, rx);
@@ -396,6 +493,18 @@ static bool is_unsent(struct pavo_qp *qp)
 	       pavo_qp_drr_waits(qp);
 }
 
+/* pavo_requester_repair - the repair timer expired (selective_repair.h). */
+void pavo_requester_repair(struct pavo_qp *qp)
+{
+	struct pavo_recovery *r = &qp->req.recovery;
+	unsigned int todo;
+
+	todo = pavo_recovery_repair(r, &pavo_selective_repair, ktime_get_ns());
+	if (todo & PAVO_REC_PROBE)
+		pavo_count(qp, tail_loss_probes);
+	carry_out(qp, todo);
+}
+
 /*
  * pavo_requester_timeout - the loss timer expired. As long as the retransmitted packet has not
  * left this host, another one would only wait behind it, and no retry is used up.
@@ -411,6 +520,6 @@ void pavo_requester_timeout(struct pavo_qp *qp)
 	}
 	pavo_count(qp, local_ack_timeout_err);
 	pavo_tx_lost(&req->side.tx);
-	carry_out(qp,
-		  pavo_recovery_expired(&req->recovery, &pavo_go_back_n, now));
+	carry_out(qp, pavo_recovery_expired(&req->recovery,
+					    &pavo_selective_repair, now));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * timer_logic.h - loss timer and RNR timer of a QP (sources.md#engine-3-4-2) and their
- * events (sources.md#engine-7-1-4).
+ * timer_logic.h - loss timer and RNR timer of a QP (sources.md#engine-3-4-2), their events
+ * (sources.md#engine-7-1-4), and the repair timer of selective repair.
  *
  * The document has a table that a thread scans. Here each timer is a deadline, moved by
  * storing a number; timers.c checks whether it has passed. Callers pass the time in ns. Pure.
@@ -32,9 +32,10 @@
 #define PAVO_SLACK_MAX_NS (1000 * 1000ull)
 
 /**
- * struct pavo_timer_state - both timers.
+ * struct pavo_timer_state - the timers.
  * @loss:      deadline of the loss timer, ns; 0: it does not run
  * @rnr:       deadline of the RNR timer, likewise
+ * @repair:    deadline of the repair timer, likewise: a reordering window, or a tail loss probe
  * @timeout:   set value of the loss timer, ns; 0: none
  * @retry_limit: most retries without progress
  * @retries:   retries left
@@ -47,6 +48,7 @@
 struct pavo_timer_state {
 	u64 loss;
 	u64 rnr;
+	u64 repair;
 	u64 timeout;
 	u8 retry_limit;
 	u8 retries;
@@ -63,6 +65,7 @@ static inline void pavo_timer_init(struct pavo_timer_state *t, u64 timeout,
 {
 	t->loss = 0;
 	t->rnr = 0;
+	t->repair = 0;
 	t->timeout = timeout;
 	t->retry_limit = retry_limit;
 	t->retries = retry_limit;
@@ -243,24 +246,40 @@ static inline bool pavo_timer_end_rnr(struct pavo_timer_state *t, u64 now)
 	return true;
 }
 
-/** pavo_timer_get_next - the nearer deadline; 0 if no timer runs. */
+/** pavo_timer_end_repair - true if the repair timer has expired; stops it then. */
+static inline bool pavo_timer_end_repair(struct pavo_timer_state *t, u64 now)
+{
+	if (!t->repair || now < t->repair)
+		return false;
+	t->repair = 0;
+	return true;
+}
+
+/* The nearer of two deadlines; 0: none. */
+static inline u64 pavo_timer_get_nearer(u64 a, u64 b)
+{
+	if (a && b)
+		return a < b ? a : b;
+	return a ? a : b;
+}
+
+/** pavo_timer_get_next - the nearest deadline; 0 if no timer runs. */
 static inline u64 pavo_timer_get_next(const struct pavo_timer_state *t)
 {
-	if (t->loss && t->rnr)
-		return t->loss < t->rnr ? t->loss : t->rnr;
-	return t->loss ? t->loss : t->rnr;
+	return pavo_timer_get_nearer(pavo_timer_get_nearer(t->loss, t->rnr),
+				     t->repair);
 }
 
 /**
  * pavo_timer_get_slack - ns by which the hrtimer may fire after pavo_timer_get_next(). The set
- * value is the least of a range (IBA 9.7.6.1.3). 0 if the RNR timer runs.
+ * value is the least of a range (IBA 9.7.6.1.3). 0 if another timer than the loss timer runs.
  * @t: the timers
  */
 static inline u64 pavo_timer_get_slack(const struct pavo_timer_state *t)
 {
 	u64 slack = t->timeout >> PAVO_SLACK_SHIFT;
 
-	if (!t->loss || t->rnr)
+	if (!t->loss || t->rnr || t->repair)
 		return 0;
 	return slack < PAVO_SLACK_MAX_NS ? slack : PAVO_SLACK_MAX_NS;
 }

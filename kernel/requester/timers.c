@@ -61,6 +61,8 @@ void pavo_timers_check(struct pavo_qp *qp)
 		trace_pavo_timer(qp, true);
 		pavo_count(qp, rnr_timer_expired);
 	}
+	if (pavo_timer_end_repair(&req->recovery.timer, now))
+		pavo_requester_repair(qp);
 	if (pavo_timer_has_loss_expired(&req->recovery.timer, now)) {
 		trace_pavo_timer(qp, false);
 		pavo_requester_timeout(qp);

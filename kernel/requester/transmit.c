@@ -7,7 +7,7 @@
  * (recovery.h) sends next. For a retransmission that moves back. Called by requester.c with the
  * side owned.
  */
-#include "requester/go_back_n.h"
+#include "requester/selective_repair.h"
 #include "requester_private.h"
 
 static void assign_psns(struct pavo_qp *qp, struct pavo_swqe *wqe)
@@ -129,7 +129,7 @@ static u32 get_request_span(struct pavo_qp *qp, const struct pavo_swqe *wqe,
 {
 	if (wqe->op != PAVO_WQE_READ)
 		return send_span(qp, wqe, x);
-	return pavo_read_span(&qp->req.recovery, &pavo_go_back_n,
+	return pavo_read_span(&qp->req.recovery, &pavo_selective_repair,
 			      qp->req.cursor.pkt, wqe->npkts);
 }
 
@@ -140,7 +140,7 @@ static bool may_send_request(struct pavo_qp *qp, const struct pavo_swqe *wqe,
 
 	if (!pavo_is_reliable(qp))
 		return true;
-	if (!pavo_recovery_admits(r, &pavo_go_back_n, span))
+	if (!pavo_recovery_admits(r, &pavo_selective_repair, span))
 		return false;
 	return !pavo_op_is_answered(wqe->op) ||
 	       pavo_recovery_may_read(r, qp->attr.max_rd_atomic);
@@ -190,7 +190,9 @@ static int take_deficit(struct pavo_qp *qp, const struct pavo_swqe *wqe,
 	const u8 level = qp->attr.ah.sl;
 	u32 taken;
 
-	if (likely(!READ_ONCE(qp->dev->drr.on)))
+	/* A repair has its credit, though new packets of the QP may wait for one. */
+	if (likely(!READ_ONCE(qp->dev->drr.on)) ||
+	    pavo_recovery_is_repair(&qp->req.recovery))
 		return 0;
 	if (pavo_op_is_answered(wqe->op)) {
 		taken = pavo_qp_drr_take(qp, PAVO_POOL_READS, 1, level);
@@ -248,12 +250,12 @@ static void record_sent(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 span,
 	unsigned int todo;
 	u64 now = 0;
 
-	if (pavo_recovery_send_needs_time(r, &pavo_go_back_n))
-		now = ktime_get_ns();
+	if (pavo_recovery_send_needs_time(r))
+		now = pavo_requester_get_time(&qp->req);
 	/* It may have waited for a credit: its answer has the whole timeout. */
 	if (unlikely(qp->req.drr.active) && !pavo_recovery_get_in_flight(r))
 		pavo_timer_hold(&r->timer, ktime_get_ns());
-	todo = pavo_recovery_sent(r, &pavo_go_back_n, &what, now);
+	todo = pavo_recovery_sent(r, &pavo_selective_repair, &what, now);
 	if (todo & PAVO_REC_COUNT_RETRANSMIT)
 		pavo_count(qp, tx_retransmits);
 	move_cursor(qp, wqe, span, pos);
@@ -270,8 +272,11 @@ static void pause_sending(struct pavo_qp *qp)
 	struct pavo_requester *req = &qp->req;
 	u32 psn;
 
-	if (pavo_xmit_take_refused(&req->side.tx, &psn))
-		pavo_transmit_seek(qp, psn);
+	if (pavo_xmit_take_refused(&req->side.tx, &psn)) {
+		pavo_recovery_handle_refusal(&req->recovery,
+					     &pavo_selective_repair, psn);
+		pavo_transmit_seek(qp, req->recovery.next);
+	}
 	req->pause = ktime_get_ns() + PAVO_CONGESTED_NS;
 }
 
@@ -406,7 +411,7 @@ static int request_ack(struct pavo_qp *qp)
 	if (!pavo_op_is_answered(pavo_get_swqe(req, req->cursor.wqe)->op))
 		return 0;
 	req->cursor = cur;
-	pavo_recovery_rewind(r, next);
+	pavo_recovery_seek(r, next);
 	return -EALREADY;
 }
 
@@ -445,7 +450,7 @@ void pavo_transmit_seek(struct pavo_qp *qp, u32 psn)
 	struct pavo_swqe *wqe;
 	u32 n, pkt;
 
-	pavo_recovery_rewind(&req->recovery, psn);
+	pavo_recovery_seek(&req->recovery, psn);
 	for (n = req->tail; n != req->numbered; n++) {
 		wqe = pavo_get_swqe(req, n);
 		pkt = pavo_psn_diff(psn, wqe->first_psn);

@@ -56,7 +56,8 @@ static void advance_epsn(struct pavo_qp *qp, const struct pavo_pkt *pkt,
 void pavo_request_done(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
 	advance_epsn(qp, pkt, pkt->npkts);
-	if ((pkt->ack_req || unlikely(qp->resp.side.released)) &&
+	if ((pkt->ack_req || unlikely(qp->resp.side.released) ||
+	     pavo_expected_reports_gap(&qp->resp.expected)) &&
 	    pavo_is_reliable(qp))
 		pavo_expected_ack_all(&qp->resp.expected);
 }
@@ -131,6 +132,29 @@ static void refuse_request(struct pavo_qp *qp, const struct pavo_pkt *pkt,
 	pavo_respond_fatal(qp, pkt->psn, nak, event);
 }
 
+/* PSNs that a request has: those of the response to a read, else one for each packet. */
+static u32 count_psns(const struct pavo_qp *qp, const struct pavo_pkt *pkt)
+{
+	if (pkt->info->kind != PAVO_KIND_READ)
+		return pkt->npkts;
+	return max_t(u32, 1, DIV_ROUND_UP(pkt->dma_len, qp->attr.mtu));
+}
+
+/* Hold a request behind a gap. Return: as pavo_held_add(). */
+static int add_held(struct pavo_qp *qp, const struct pavo_rx *rx)
+{
+	struct pavo_expected *e = &qp->resp.expected;
+	u32 dropped;
+	int err;
+
+	err = pavo_held_add(qp, &qp->resp.side, rx, e->psn, &dropped);
+	if (dropped != PAVO_PSN_NONE)
+		pavo_expected_drop(e, dropped);
+	if (!err)
+		pavo_expected_hold(e, rx->pkt.psn, count_psns(qp, &rx->pkt));
+	return err;
+}
+
 /*
  * Hold a request behind a gap, or drop it; the first one has a sequence error NAK sent.
  *
@@ -145,7 +169,9 @@ static enum pavo_status hold_early(struct pavo_qp *qp, const struct pavo_rx *rx)
 					     rx->pkt.npkts);
 	if (verdict == PAVO_EARLY_REPORT)
 		pavo_count(qp, out_of_sequence);
-	if (!e->far && !pavo_held_add(qp, &qp->resp.side, rx, e->psn))
+	if (rx->pkt.ack_req && e->sacks)
+		pavo_expected_ack_all(e);
+	if (!e->far && !add_held(qp, rx))
 		return PAVO_ST_HELD;
 	if (verdict != PAVO_EARLY_REPORT)
 		pavo_count(qp, rx_drop_out_of_sequence);
@@ -186,35 +212,67 @@ bool pavo_fits_message(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 	return pkt->payload <= most;
 }
 
-/*
- * Find the resource of a duplicate read or atomic, and prepare it for another response.
- *
- * Return: NULL if the original was another request, or the peer may not read the memory any more.
- */
-static struct pavo_resource *find_answered(struct pavo_qp *qp,
+/* Find the resource of a duplicate read or atomic; NULL: the original was another request. */
+static struct pavo_resource *find_original(struct pavo_qp *qp,
 					   const struct pavo_pkt *pkt)
 {
 	struct pavo_resource *res = pavo_resource_find(qp, pkt->psn);
-	u32 skipped, n;
 
 	if (!qp->resp.rq || !res || res->kind != pkt->info->kind ||
 	    res->ext != !!(pkt->info->flags & PAVO_OPF_EXTATOMICETH))
 		return NULL;
-	if (res->kind != PAVO_KIND_READ)
-		return res;
+	return res;
+}
+
+/*
+ * Merge the duplicate of a read with a response of it that is being sent: the peer may repair more
+ * than one part. The response to the merged request has all bytes that are still to be sent.
+ *
+ * Return: 0; -EALREADY: these have the bytes of @pkt, too.
+ */
+static int merge_replay(const struct pavo_resource *res, struct pavo_pkt *pkt)
+{
+	u64 end = pkt->va + pkt->dma_len, old_end = res->va + res->left;
+	bool later = pavo_psn_diff(pkt->psn, res->psn) >= 0;
+
+	if (later && end <= old_end)
+		return -EALREADY;
+	if (later) {
+		pkt->psn = res->psn;
+		pkt->va = res->va;
+	}
+	pkt->dma_len = max(end, old_end) - pkt->va;
+	return 0;
+}
+
+/*
+ * Prepare the resource of a read for another response: what the original covered, and the peer
+ * still may read.
+ *
+ * Return: 0; -EALREADY: the response that is being sent has these bytes; -EINVAL: they may not be
+ * read.
+ */
+static int prepare_replay(struct pavo_qp *qp, struct pavo_resource *res,
+			  struct pavo_pkt *pkt)
+{
+	u32 skipped, n;
+
+	if (res->queued && res->left && merge_replay(res, pkt))
+		return -EALREADY;
 	skipped = pavo_psn_diff(pkt->psn, res->first);
 	n = max_t(u32, 1, DIV_ROUND_UP(pkt->dma_len, qp->attr.mtu));
-	/* Answer only what the original covered and the peer still may read. */
 	if (pkt->dma_len > PAVO_MAX_MSG_SIZE || n > res->npkts - skipped ||
 	    pavo_read_begin(qp, res, pkt))
-		return NULL;
-	return res;
+		return -EINVAL;
+	return 0;
 }
 
 /* Answer a request that was executed before, without executing it once more. */
 static void answer_duplicate(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
 	struct pavo_resource *res;
+	struct pavo_pkt request;
+	int err = -EINVAL;
 
 	pavo_count(qp, duplicate_request);
 	pavo_tx_lost(&qp->resp.side.tx);
@@ -224,15 +282,22 @@ static void answer_duplicate(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 	case PAVO_KIND_ATOMIC_WRITE:
 		break;
 	default:
-		pavo_expected_ack_all(&qp->resp.expected);
+		pavo_expected_note_duplicate(&qp->resp.expected);
 		return;
 	}
-	res = find_answered(qp, pkt);
-	if (!res) {
+	request = *pkt;
+	res = find_original(qp, pkt);
+	if (res)
+		err = res->kind == PAVO_KIND_READ ?
+			      prepare_replay(qp, res, &request) :
+			      0;
+	if (err == -EALREADY)
+		return;
+	if (err) {
 		pavo_count(qp, rx_drop_duplicate_read);
 		return;
 	}
-	res->psn = pkt->psn;
+	res->psn = request.psn;
 	res->replay = true;
 	res->begun = false;
 	pavo_resource_send(qp, res);
@@ -296,6 +361,9 @@ enum pavo_status pavo_execute(struct pavo_qp *qp, struct pavo_rx *rx)
 
 	pavo_rx_skip(rx, resp->expected.psn);
 	verdict = pavo_expected_find(&resp->expected, pkt->psn);
+	if (likely(!resp->expected.far && resp->side.released != rx->skb))
+		pavo_expected_note_arrival(&resp->expected,
+					   pkt->psn + pkt->npkts - 1, pkt);
 	if (xrc && find_srq(qp, pkt))
 		return drop_request(qp);
 	if (verdict == PAVO_PSN_EARLY)
@@ -304,13 +372,16 @@ enum pavo_status pavo_execute(struct pavo_qp *qp, struct pavo_rx *rx)
 		answer_duplicate(qp, pkt);
 		return PAVO_ST_OK;
 	}
-	pavo_expected_begin(&resp->expected);
+	pavo_expected_begin(&resp->expected, pkt->npkts);
 	if ((!xrc || !take_srq(qp, pkt)) && fits_path(qp, rx) &&
 	    pavo_fits_message(qp, pkt))
 		status = pavo_request_handlers[pkt->info->kind](qp, rx);
 	switch (status) {
 	case PAVO_ST_OK:
-		pavo_side_close_gap(qp, &resp->side, resp->expected.psn);
+		/* A read sees no memory of what comes behind it. */
+		if (likely(resp->send_head == resp->send_tail))
+			pavo_side_close_gap(qp, &resp->side,
+					    resp->expected.psn);
 		break;
 	case PAVO_ST_WAIT:
 		break;

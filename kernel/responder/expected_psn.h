@@ -14,6 +14,7 @@
 #include <linux/compiler.h>
 #include <linux/types.h>
 #include "wire/psn.h"
+#include "wire/psn_set.h"
 #include "wire/wire.h"
 
 /**
@@ -25,6 +26,14 @@
  * @ack_due:  an ACK or NAK is to be sent
  * @ack_syndrome: its syndrome
  * @ack_psn:  its PSN
+ * @sacks:    the requester understands SACKs, as its last request said
+ * @holds:    @held has PSNs
+ * @unreported: packets that came early since the expected one was executed
+ * @repeated: a request without a response came again since the last ACK
+ * @attempt:  struct pavo_sack
+ * @dups:     likewise
+ * @echo:     likewise
+ * @held:     PSNs of requests that are held behind the expected one
  */
 struct pavo_expected {
 	u32 psn;
@@ -34,6 +43,14 @@ struct pavo_expected {
 	bool ack_due;
 	u8 ack_syndrome;
 	u32 ack_psn;
+	bool sacks;
+	bool holds;
+	bool repeated;
+	u8 attempt;
+	u16 dups;
+	u32 unreported;
+	u32 echo;
+	struct pavo_psn_set held;
 };
 
 /* Verdict on a request by its PSN. */
@@ -62,10 +79,7 @@ struct pavo_early_policy {
 /** pavo_expected_reset - nothing has arrived; pavo_expected_start() follows. */
 static inline void pavo_expected_reset(struct pavo_expected *e)
 {
-	e->far = 0;
-	e->furthest = 0;
-	e->nak_sent = false;
-	e->ack_due = false;
+	*e = (struct pavo_expected){ .psn = e->psn };
 }
 
 /** pavo_expected_start - the QP enters RTR: @psn is the first one. */
@@ -87,10 +101,38 @@ static inline enum pavo_psn_verdict pavo_expected_find(struct pavo_expected *e,
 	return ahead > 0 ? PAVO_PSN_EARLY : PAVO_PSN_DUPLICATE;
 }
 
-/** pavo_expected_begin - event: the expected request is executed; the gap before it is closed. */
-static inline void pavo_expected_begin(struct pavo_expected *e)
+/**
+ * pavo_expected_note_arrival - event: a request has arrived whose PSN is not far.
+ * @e:    the expected PSN
+ * @psn:  its PSN, or that of its last packet
+ * @pkt:  its headers
+ */
+static inline void pavo_expected_note_arrival(struct pavo_expected *e, u32 psn,
+					      const struct pavo_pkt *pkt)
+{
+	e->sacks = pkt->wants_sack;
+	e->attempt = pkt->attempt;
+	e->echo = psn;
+}
+
+/* The first @npkts packets from the expected one on are not held any more. */
+static inline void pavo_expected_forget(struct pavo_expected *e, u32 npkts)
+{
+	pavo_psn_set_remove(&e->held, e->psn, npkts);
+	e->holds = !pavo_psn_set_is_empty(&e->held);
+}
+
+/**
+ * pavo_expected_begin - event: the expected request is executed; the gap before it is closed.
+ * @e:     the expected PSN
+ * @npkts: packets of the request: none of them is held any more
+ */
+static inline void pavo_expected_begin(struct pavo_expected *e, u32 npkts)
 {
 	e->nak_sent = false;
+	e->unreported = 0;
+	if (unlikely(e->holds))
+		pavo_expected_forget(e, npkts);
 }
 
 static inline bool pavo_expected_nak_is_due(const struct pavo_expected *e)
@@ -144,6 +186,8 @@ static inline void pavo_expected_renew_nak(struct pavo_expected *e)
 /** pavo_expected_advance - event: @npkts packets from the expected PSN on were executed. */
 static inline void pavo_expected_advance(struct pavo_expected *e, u32 npkts)
 {
+	if (unlikely(e->holds))
+		pavo_expected_forget(e, npkts);
 	e->psn = pavo_psn_add(e->psn, npkts);
 	if (pavo_expected_nak_is_due(e))
 		pavo_expected_renew_nak(e);
@@ -156,6 +200,63 @@ pavo_expected_handle_early(struct pavo_expected *e,
 			   u32 npkts)
 {
 	return policy->arrived(e, psn, npkts);
+}
+
+/* ------------------------------------------------- SACKs */
+
+/** pavo_expected_hold - event: @npkts packets from @psn on are held. */
+static inline void pavo_expected_hold(struct pavo_expected *e, u32 psn,
+				      u32 npkts)
+{
+	u32 most = PAVO_PSN_SET - pavo_psn_diff(psn, e->psn);
+
+	pavo_psn_set_add(&e->held, psn, npkts < most ? npkts : most);
+	e->holds = true;
+}
+
+/** pavo_expected_drop - event: all that was held from @psn on was dropped. */
+static inline void pavo_expected_drop(struct pavo_expected *e, u32 psn)
+{
+	pavo_psn_set_remove(&e->held, psn,
+			    PAVO_PSN_SET - pavo_psn_diff(psn, e->psn));
+	e->holds = !pavo_psn_set_is_empty(&e->held);
+}
+
+/** pavo_expected_note_duplicate - event: a request without a response came again. */
+static inline void pavo_expected_note_duplicate(struct pavo_expected *e)
+{
+	e->dups++;
+	e->repeated = true;
+	pavo_expected_ack_all(e);
+}
+
+/** pavo_expected_reports_gap - true if the requester is to hear of each packet that arrives. */
+static inline bool pavo_expected_reports_gap(const struct pavo_expected *e)
+{
+	return e->holds && e->sacks;
+}
+
+/** pavo_expected_is_sack - true if the ACK that is due goes as a SACK. */
+static inline bool pavo_expected_is_sack(const struct pavo_expected *e)
+{
+	return unlikely(e->holds || e->repeated) && e->sacks &&
+	       !pavo_expected_nak_is_due(e);
+}
+
+/** pavo_expected_get_sack - what it says. */
+static inline struct pavo_sack
+pavo_expected_get_sack(const struct pavo_expected *e)
+{
+	struct pavo_sack sack = {
+		.dups = e->dups,
+		.attempt = e->attempt,
+		.echo = e->echo,
+	};
+	u32 i;
+
+	for (i = 0; i < PAVO_PSN_SET / 64; i++)
+		sack.map[i] = pavo_psn_set_get_word(&e->held, e->psn + 64 * i);
+	return sack;
 }
 
 /**

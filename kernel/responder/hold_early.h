@@ -1,19 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * hold_early.h - a policy of expected_psn.h, for a responder that holds requests behind a gap until
- * the gap closes (qp/out_of_order.h), and for peers that go back to the gap all the same: it
- * reports a gap once, as IBA 9.7.4.1.1 has it. Pure.
+ * the gap closes (qp/out_of_order.h). Requesters that understand SACKs hear what is held. Others go
+ * back to the gap: they hear of it once, as IBA 9.7.4.1.1 has it. Pure.
  */
 #ifndef PAVO_HOLD_EARLY_H
 #define PAVO_HOLD_EARLY_H
 
 #include "responder/expected_psn.h"
 
+/*
+ * Requesters hear of the first packets behind a gap at once, so that they see soon whether it is a
+ * loss; then of so many together.
+ */
+#define PAVO_SACK_EACH 4
+#define PAVO_SACK_EVERY 8
+
 static inline enum pavo_early_verdict pavo_hold_arrived(struct pavo_expected *e,
 							u32 psn, u32 npkts)
 {
 	u32 end = pavo_psn_add(psn, npkts);
 
+	e->unreported++;
+	if (e->sacks && (e->unreported <= PAVO_SACK_EACH ||
+			 e->unreported % PAVO_SACK_EVERY == 0))
+		pavo_expected_ack_all(e);
 	if (e->nak_sent) {
 		if (pavo_psn_diff(end, e->furthest) > 0)
 			e->furthest = end;
@@ -21,7 +32,8 @@ static inline enum pavo_early_verdict pavo_hold_arrived(struct pavo_expected *e,
 	}
 	e->nak_sent = true;
 	e->furthest = end;
-	pavo_expected_ack(e, e->psn, PAVO_NAK_PSN_SEQ);
+	if (!e->sacks)
+		pavo_expected_ack(e, e->psn, PAVO_NAK_PSN_SEQ);
 	return PAVO_EARLY_REPORT;
 }
 

@@ -151,6 +151,8 @@ static void fill_response(const struct pavo_qp *qp, struct pavo_pkt *pkt, u8 op,
 	pkt->pad = 0;
 	pkt->solicited = false;
 	pkt->ack_req = false;
+	pkt->wants_sack = qp->sacks;
+	pkt->attempt = 0;
 	pkt->fecn = false;
 	pkt->becn = false;
 	pkt->pkey = PAVO_PKEY_DEFAULT;
@@ -218,13 +220,20 @@ static void send_ack(struct pavo_qp *qp)
 	struct pavo_responder *resp = &qp->resp;
 	struct pavo_expected *expected = &resp->expected;
 	u8 class = expected->ack_syndrome & PAVO_AETH_CLASS;
+	bool sack = pavo_expected_is_sack(expected);
 	struct pavo_pkt pkt pavo_uncleared;
 
-	fill_response(qp, &pkt, PAVO_OP_ACK, expected->ack_psn, resp->msn);
+	fill_response(qp, &pkt, sack ? PAVO_OP_SACK : PAVO_OP_ACK,
+		      expected->ack_psn, resp->msn);
 	pkt.syndrome = expected->ack_syndrome;
+	if (sack)
+		pkt.sack = pavo_expected_get_sack(expected);
 	if (send_empty(qp, &pkt))
 		return;
 	expected->ack_due = false;
+	expected->repeated = false;
+	if (sack)
+		pavo_count(qp, tx_sacks);
 	if (class == PAVO_AETH_ACK)
 		pavo_count_bh(qp, tx_acks);
 	else if (class == PAVO_AETH_NAK)
@@ -460,6 +469,7 @@ bool pavo_respond(struct pavo_qp *qp, struct pavo_budget *slice)
 	};
 	struct pavo_responder *resp = &qp->resp;
 	struct pavo_budget budget = most;
+	const struct sk_buff *released;
 	bool more;
 
 	if (unlikely(resp->paused))
@@ -469,6 +479,11 @@ bool pavo_respond(struct pavo_qp *qp, struct pavo_budget *slice)
 			  most.bytes - budget.bytes);
 	if (more || resp->send_head != resp->send_tail)
 		return more;
+	released = resp->side.released;
+	pavo_side_close_gap(qp, &resp->side, resp->expected.psn);
+	/* One ACK is for what was held, too. */
+	if (unlikely(resp->side.released != released))
+		return false;
 	if (resp->expected.ack_due)
 		send_ack(qp);
 	return false;

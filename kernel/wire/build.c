@@ -20,7 +20,9 @@ static void build_bth(u8 *p, const struct pavo_pkt *pkt)
 	p[PAVO_BTH_MARKS] = (u8)((pkt->fecn ? PAVO_BTH_FECN : 0) |
 				 (pkt->becn ? PAVO_BTH_BECN : 0));
 	pavo_put_be24(p + PAVO_BTH_DQPN, pkt->dqpn);
-	p[PAVO_BTH_ACK] = pkt->ack_req ? PAVO_BTH_ACKREQ : 0;
+	p[PAVO_BTH_ACK] = (u8)((pkt->ack_req ? PAVO_BTH_ACKREQ : 0) |
+			       (pkt->wants_sack ? PAVO_BTH_WANTS_SACK : 0) |
+			       (pkt->attempt & PAVO_BTH_ATTEMPT));
 	pavo_put_be24(p + PAVO_BTH_PSN, pkt->psn);
 }
 

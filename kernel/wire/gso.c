@@ -171,12 +171,13 @@ static const struct merge *find_merge(u8 opcode, u8 next)
 	return NULL;
 }
 
-/* True if they have the same receiver, and the same FECN and BECN. */
+/* True if they have the same receiver, and the same marks. */
 static bool has_same_receiver(const struct pavo_pkt *a,
 			      const struct pavo_pkt *b)
 {
 	if ((a->opcode ^ b->opcode) & PAVO_SVC_MASK || a->dqpn != b->dqpn ||
-	    a->pkey != b->pkey || a->fecn != b->fecn || a->becn != b->becn)
+	    a->pkey != b->pkey || a->fecn != b->fecn || a->becn != b->becn ||
+	    a->wants_sack != b->wants_sack || a->attempt != b->attempt)
 		return false;
 	return !(b->info->flags & PAVO_OPF_XRCETH) || a->srqn == b->srqn;
 }

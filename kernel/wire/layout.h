@@ -13,7 +13,7 @@ enum pavo_bth_at {
 	PAVO_BTH_PKEY = 2,
 	PAVO_BTH_MARKS = 4, /* FECN, BECN, 6 bits reserved; not in the ICRC */
 	PAVO_BTH_DQPN = 5,
-	PAVO_BTH_ACK = 8, /* AckReq, 7 bits reserved */
+	PAVO_BTH_ACK = 8, /* AckReq, 7 bits reserved by IBA */
 	PAVO_BTH_PSN = 9,
 };
 
@@ -29,6 +29,8 @@ enum pavo_bth_bit {
 	PAVO_BTH_BECN = 0x40,
 	/* PAVO_BTH_ACK */
 	PAVO_BTH_ACKREQ = 0x80,
+	PAVO_BTH_WANTS_SACK = 0x40,
+	PAVO_BTH_ATTEMPT = 0x3f,
 };
 
 #endif /* PAVO_WIRE_LAYOUT_H */

@@ -32,6 +32,7 @@
 	H(ATOMICETH,    atomiceth,    more)		\
 	H(EXTATOMICETH, extatomiceth, more)		\
 	H(AETH,         aeth,         more)		\
+	H(SACKETH,      sacketh,      more)		\
 	H(ATOMICACK,    atomicack,    more)		\
 	H(EXTATOMICACK, extatomicack, more)		\
 	H(IMM,          imm,          more)		\
@@ -104,6 +105,19 @@
 #define PAVO_AETH_FIELDS(F, B, R)			\
 	F(8,  8,  syn,   syndrome)			\
 	F(24, 24, msn,   msn)
+
+/*
+ * Selective acknowledgment extended transport header, pavo's own (docs/protocol.md). Bit n of the
+ * map, counted from the lowest one of map0, is the PSN n behind the expected one.
+ */
+#define PAVO_SACKETH_FIELDS(F, B, R)			\
+	F(16, 16, dups,  sack.dups)			\
+	F(16, 6,  tries, sack.attempt)			\
+	F(32, 24, echo,  sack.echo)			\
+	F(64, 64, map0,  sack.map[0])			\
+	F(64, 64, map1,  sack.map[1])			\
+	F(64, 64, map2,  sack.map[2])			\
+	F(64, 64, map3,  sack.map[3])
 
 #define PAVO_ATOMICACK_FIELDS(F, B, R)			\
 	F(64, 64, orig,  atomic_orig)
@@ -189,9 +203,9 @@
 						    PAVO_OPF_RETH | (x))
 
 /*
- * Masked atomics and immediate data of eight bytes, of reliable services (sources.md#ext). IBA
- * leaves these opcodes and those of windows to manufacturers. Another protocol on the same UDP
- * port uses 0xc6 to 0xde.
+ * Masked atomics and immediate data of eight bytes, of reliable services (sources.md#ext), and
+ * selective acknowledgments. IBA leaves these opcodes and those of windows to manufacturers.
+ * Another protocol on the same UDP port uses 0xc6 to 0xde.
  */
 #define PAVO_OPCODES_EXT(O, svc, base, x)							\
 	O(svc, base, EXT_ATOMIC,       0xe0, ATOMIC, PAVO_OPF_REQUEST | PAVO_OPF_ONLY |		\
@@ -199,7 +213,9 @@
 	O(svc, base, EXT_ATOMIC_ACK,   0xe1, ATOMIC, PAVO_OPF_ONLY | PAVO_OPF_AETH |		\
 						    PAVO_OPF_EXTATOMICACK)			\
 	O(svc, base, IMM64,            0xe2, IMM64, PAVO_OPF_DATA | PAVO_OPF_ONLY | (x))	\
-	O(svc, base, IMM64_SE,         0xe3, IMM64, PAVO_OPF_DATA | PAVO_OPF_ONLY | (x))
+	O(svc, base, IMM64_SE,         0xe3, IMM64, PAVO_OPF_DATA | PAVO_OPF_ONLY | (x))	\
+	O(svc, base, SACK,             0xe8, ACK,   PAVO_OPF_ONLY | PAVO_OPF_AETH |		\
+						    PAVO_OPF_SACKETH)
 
 /*
  * Of windows; the BTH's destination QP is the destination window. A message is a frame, from FIFO

@@ -25,6 +25,8 @@ static void parse_bth(struct pavo_pkt *pkt, const u8 *p)
 	pkt->becn = p[PAVO_BTH_MARKS] & PAVO_BTH_BECN;
 	pkt->dqpn = pavo_get_be24(p + PAVO_BTH_DQPN);
 	pkt->ack_req = p[PAVO_BTH_ACK] & PAVO_BTH_ACKREQ;
+	pkt->wants_sack = p[PAVO_BTH_ACK] & PAVO_BTH_WANTS_SACK;
+	pkt->attempt = p[PAVO_BTH_ACK] & PAVO_BTH_ATTEMPT;
 	pkt->psn = pavo_get_be24(p + PAVO_BTH_PSN);
 }
 

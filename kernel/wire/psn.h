@@ -11,6 +11,8 @@
 #include <linux/types.h>
 
 #define PAVO_PSN_MASK 0xffffffu
+/** Not a PSN: PSNs have 24 bits. */
+#define PAVO_PSN_NONE (~0u)
 
 /** pavo_psn_add - return the PSN @n packets after @psn (@n may be negative). */
 static inline u32 pavo_psn_add(u32 psn, s32 n)

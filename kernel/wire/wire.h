@@ -100,6 +100,24 @@ enum pavo_aeth {
 	PAVO_NAK_REM_OP = 0x63,
 };
 
+/** Bits of the number of transmissions of a packet that it carries, and that a SACK echoes. */
+#define PAVO_ATTEMPT_MASK 0x3fu
+
+/**
+ * struct pavo_sack - a selective acknowledgment. Its BTH has the PSN before the expected one, which
+ * all is acknowledged up to, as that of an ACK.
+ * @dups:    requests without a response that came more than once, modulo 2^16
+ * @attempt: of the request that came last: how often it was sent before, modulo 2^6
+ * @echo:    its PSN, or that of its last packet
+ * @map:     PSNs that the responder holds: bit n of @map[i] is 64 * i + n behind the expected one
+ */
+struct pavo_sack {
+	u16 dups;
+	u8 attempt;
+	u32 echo;
+	u64 map[4];
+};
+
 /**
  * struct pavo_wreth - RDMA between windows (sources.md#windows-write).
  * @rcxt:      rCxt of the window that the packet is for
@@ -146,6 +164,8 @@ struct pavo_wreth {
  * @pad:     PadCnt, 0..3
  * @solicited: BTH: SE
  * @ack_req: BTH: A
+ * @wants_sack: BTH, a bit that IBA reserves: the sender understands SACKs
+ * @attempt: BTH, bits that IBA reserves: how often the packet was sent before, modulo 2^6
  * @fecn:    BTH: congestion mark
  * @becn:    BTH: likewise
  * @pkey:    partition key
@@ -166,6 +186,7 @@ struct pavo_wreth {
  * @atomic_orig: AtomicAckETH, ExtAtomicAckETH
  * @syndrome: AETH
  * @msn:     AETH
+ * @sack:    SACKETH
  * @imm:     immediate data, network order as user space sees it
  * @inv_rkey: IETH
  * @qkey:    DETH
@@ -183,6 +204,8 @@ struct pavo_pkt {
 	u8 pad;
 	bool solicited;
 	bool ack_req;
+	bool wants_sack;
+	u8 attempt;
 	bool fecn;
 	bool becn;
 	u16 pkey;
@@ -202,6 +225,7 @@ struct pavo_pkt {
 	u64 atomic_orig;
 	u8 syndrome;
 	u32 msn;
+	struct pavo_sack sack;
 	__be32 imm;
 	u32 inv_rkey;
 	u32 qkey;

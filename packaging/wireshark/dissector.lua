@@ -24,7 +24,8 @@ local types = { WINDOW_MESSAGE = "Message", WINDOW_DATA = "Data", WINDOW_READ = 
 		WINDOW_DONE = "Done", WINDOW_THIRD_READ = "Third-Party Read",
 		WINDOW_THIRD_DATA = "Third-Party Data", EXT_ATOMIC = "Atomic Request",
 		EXT_ATOMIC_ACK = "Atomic Response", IMM64 = "Immediate Data",
-		IMM64_SE = "Immediate Data with Solicited Event" }
+		IMM64_SE = "Immediate Data with Solicited Event",
+		SACK = "Selective Acknowledgment" }
 local IMMEDIATE = 8 -- the payload of IMM64
 local operations = { [0] = "FetchAdd", [1] = "Swap", [2] = "CmpSwap" }
 local statuses = { [0] = "all has arrived", [1] = "no such table", [2] = "another job's",
@@ -73,6 +74,13 @@ local shown = {
 	syn = { "pavo.ext.syndrome", "Syndrome", base.HEX },
 	msn = { "pavo.ext.msn", "Message sequence number", base.DEC },
 	orig = { "pavo.ext.original", "Value of before", base.HEX },
+	dups = { "pavo.ext.duplicates", "Duplicates", base.DEC },
+	tries = { "pavo.ext.attempt", "Attempt of the request that came last", base.DEC },
+	echo = { "pavo.ext.echo", "PSN of the request that came last", base.DEC },
+	map0 = { "pavo.ext.map0", "Held, from the expected PSN on", base.HEX },
+	map1 = { "pavo.ext.map1", "Held, from 64 behind it on", base.HEX },
+	map2 = { "pavo.ext.map2", "Held, from 128 behind it on", base.HEX },
+	map3 = { "pavo.ext.map3", "Held, from 192 behind it on", base.HEX },
 }
 local numbers = { [8] = ProtoField.uint8, [16] = ProtoField.uint16, [24] = ProtoField.uint24,
 		  [32] = ProtoField.uint32, [64] = ProtoField.uint64 }

@@ -69,6 +69,43 @@ static void mix_messages(u64 *hash, const struct pavo_mq *mq)
 	}
 }
 
+static void mix_psns(u64 *hash, const struct pavo_psn_set *set)
+{
+	u32 i;
+
+	for (i = 0; i < PAVO_PSN_SET / 64; i++)
+		mix(hash, set->words[i]);
+}
+
+static void mix_rack(u64 *hash, const struct pavo_rack *rack)
+{
+	mix(hash, (u64)rack->at << 32 | rack->psn);
+	mix(hash, (u64)rack->rtt << 32 | rack->srtt);
+	mix(hash, (u64)rack->rttvar << 32 | rack->min_rtt);
+	mix(hash, (u64)rack->next_min << 32 | rack->min_since);
+	mix(hash, rack->steps | rack->calm << 8 | rack->valid << 16 |
+			  rack->reordered << 17);
+}
+
+static void mix_board(u64 *hash, const struct pavo_recovery *r)
+{
+	const struct pavo_scoreboard *b = r->board;
+	u32 psn;
+
+	mix_psns(hash, &b->held);
+	mix_psns(hash, &b->here);
+	mix_psns(hash, &b->lost);
+	mix_psns(hash, &b->resent);
+	mix(hash, (u64)b->executed << 32 | b->fack);
+	mix(hash, (u64)b->recover << 32 | b->widened);
+	mix_rack(hash, &b->rack);
+	mix(hash,
+	    b->dups | b->lossy << 16 | b->waiting << 17 | b->probed << 18);
+	for (psn = r->upsn; psn != r->sent; psn = pavo_psn_add(psn, 1))
+		mix(hash, (u64)b->sent_at[psn % PAVO_PSN_SET] << 8 |
+				  b->attempts[psn % PAVO_PSN_SET]);
+}
+
 static void mix_recovery(u64 *hash, const struct pavo_recovery *r)
 {
 	const struct pavo_timer_state *t = &r->timer;
@@ -82,13 +119,16 @@ static void mix_recovery(u64 *hash, const struct pavo_recovery *r)
 	mix(hash, r->reread);
 	mix(hash, r->no_ack_req);
 	mix(hash, r->ack_requested);
-	mix(hash, r->probing | r->went_back << 1);
+	mix(hash, r->probing | r->went_back << 1 | r->sacks << 2);
+	if (r->sacks)
+		mix_board(hash, r);
 	mix_messages(hash, &r->outstanding.reads);
 	mix_messages(hash, &r->outstanding.sends);
 	mix(hash, r->cwnd.size);
 	mix(hash, r->cwnd.acked);
 	mix(hash, t->loss);
 	mix(hash, t->rnr);
+	mix(hash, t->repair);
 	mix(hash, t->timeout);
 	mix(hash, t->retry_limit | t->retries << 8 | t->rnr_limit << 16 |
 			  t->rnr_retries << 24);
@@ -165,6 +205,10 @@ static void mix_responder(u64 *hash, struct pavo_responder *resp)
 	mix(hash, e->furthest);
 	mix(hash, e->nak_sent | e->ack_due << 1 | e->ack_syndrome << 8);
 	mix(hash, e->ack_psn);
+	mix(hash, e->sacks | e->holds << 1 | e->repeated << 2 |
+			  e->attempt << 8 | (u64)e->dups << 16);
+	mix(hash, (u64)e->unreported << 32 | e->echo);
+	mix_psns(hash, &e->held);
 	mix(hash, resp->msn);
 	mix(hash, resp->message | resp->established << 8 |
 			  resp->last_wqe_notified << 9 | resp->failing << 10 |

@@ -78,7 +78,7 @@ Objects::Objects(const Plan &plan)
 
 		for (unsigned from = 0; from < 2; from++)
 			make_line(c, lines[i][from], from, c.flows[from]);
-		make_qps(c, i);
+		make_qps(plan, i);
 		connect(c, i);
 	}
 }
@@ -167,9 +167,12 @@ void Objects::make_line(const Connection &c, Line &line, unsigned sender,
 		line.pool = &target.shared;
 }
 
-void Objects::make_qps(const Connection &c, size_t index)
+void Objects::make_qps(const Plan &plan, size_t index)
 {
+	const Connection &c = plan.connections[index];
+
 	for (unsigned self = 0; self < 2; self++) {
+		engine_set_parameter("sack", plan.sacks[self]);
 		Peer &peer = peers[self];
 		ibv_qp_init_attr_ex init = {};
 

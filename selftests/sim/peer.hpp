@@ -75,7 +75,7 @@ private:
 	void make_pool(Peer &peer, Pool &pool, unsigned slots, bool xrc);
 	void make_line(const Connection &connection, Line &line,
 		       unsigned sender, const Flow &flow);
-	void make_qps(const Connection &connection, size_t index);
+	void make_qps(const Plan &plan, size_t index);
 	void connect(const Connection &connection, size_t index);
 };
 

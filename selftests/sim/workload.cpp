@@ -308,6 +308,7 @@ Plan Planner::make()
 	if (weather_ == Weather::odd && random_.chance(300))
 		plan_.links[random_.below(2)].deaf = true;
 	make_machine();
+	plan_.sacks = {random_.chance(850), random_.chance(850)};
 	const unsigned count =
 		long_ ? 1 : random_.one_of({1u, 1u, 1u, 2u, 2u, 2u, 3u, 4u});
 
@@ -363,13 +364,14 @@ std::string describe(const Plan &plan)
 			l.duplicate, l.reorder, l.reorder_by, l.cut_from,
 			l.cut_until, l.deaf ? " deaf" : "");
 	}
-	fmt::format_to(out,
-		       "super {} single {} {} quantum {} credits {} {} late {} "
-		       "no memory {} page out {} nested {} full backlog {}\n",
-		       plan.super, plan.single[0], plan.single[1], plan.quantum,
-		       plan.send_credits, plan.read_credits, plan.late_by,
-		       plan.no_memory, plan.page_out, plan.nested,
-		       plan.full_backlog);
+	fmt::format_to(
+		out,
+		"super {} single {} {} sacks {} {} quantum {} credits {} {} late {} "
+		"no memory {} page out {} nested {} full backlog {}\n",
+		plan.super, plan.single[0], plan.single[1], plan.sacks[0],
+		plan.sacks[1], plan.quantum, plan.send_credits,
+		plan.read_credits, plan.late_by, plan.no_memory, plan.page_out,
+		plan.nested, plan.full_backlog);
 	for (size_t i = 0; i < plan.connections.size(); i++) {
 		const Connection &c = plan.connections[i];
 

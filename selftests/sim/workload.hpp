@@ -118,6 +118,7 @@ struct Plan {
 	Network::Links links;
 	std::array<bool, 2> single = {}; /* the peer sends no super-packets */
 	bool super = false; /* the other one does */
+	std::array<bool, 2> sacks = {true, true}; /* the peer understands SACKs */
 	uint32_t quantum = 512, send_credits = 0, read_credits = 0;
 	/* Chances of 1000 for each event, and times in ns. */
 	unsigned no_memory = 0, page_out = 0, nested = 0, full_backlog = 0;

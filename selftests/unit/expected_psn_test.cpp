@@ -67,7 +67,7 @@ public:
 		default:
 			break;
 		}
-		pavo_expected_begin(&e);
+		pavo_expected_begin(&e, npkts);
 		if (!ready) {
 			pavo_expected_handle_rnr(&e, rnr);
 			return 'x';
@@ -87,7 +87,7 @@ public:
 		return e.ack_syndrome == PAVO_NAK_PSN_SEQ ? 'n' : 'r';
 	}
 
-	pavo_expected e;
+	pavo_expected e{};
 
 private:
 	uint32_t start_;

@@ -268,6 +268,8 @@ TEST(GsoAppend, WhatDoesNotFollowStaysAlone)
 		[](pavo_pkt &p) { p.pkey ^= 1; },
 		[](pavo_pkt &p) { p.fecn = !p.fecn; },
 		[](pavo_pkt &p) { p.becn = !p.becn; },
+		[](pavo_pkt &p) { p.wants_sack = !p.wants_sack; },
+		[](pavo_pkt &p) { p.attempt ^= 1; },
 		[](pavo_pkt &p) { p.payload = 5; },
 		[](pavo_pkt &p) { p.payload = 3; },
 		[](pavo_pkt &p) { p.payload = 0; },

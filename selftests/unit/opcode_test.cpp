@@ -26,8 +26,8 @@ bool should_be_known(int opcode)
 		return op == 0x04 || op == 0x05;
 	case 0xc0: /* left to manufacturers: windows */
 		return op <= 0x05;
-	case 0xe0: /* the same: extended operations of RC, then those of XRC */
-		return op <= 0x07;
+	case 0xe0: /* the same: extended operations of RC, then of XRC; SACKs */
+		return op <= 0x08 || op == 0x0c;
 	default: /* RD, CNP */
 		return false;
 	}
@@ -36,6 +36,11 @@ bool should_be_known(int opcode)
 bool is_extended(uint8_t opcode)
 {
 	return (opcode & PAVO_SVC_MASK) == PAVO_SVC_EXT;
+}
+
+bool is_sack(uint8_t opcode)
+{
+	return opcode == 0xe8 || opcode == 0xec;
 }
 
 TEST(OpcodeTable, KnowsExactlyTheOpcodesOfItsServices)
@@ -60,6 +65,7 @@ TEST(OpcodeTable, LengthIsThatOfTheHeadersNamed)
 		{PAVO_OPF_WETH, 16},	     {PAVO_OPF_WRETH, 40},
 		{PAVO_OPF_PVO, 8},	     {PAVO_OPF_EXTATOMICETH, 52},
 		{PAVO_OPF_EXTATOMICACK, 12}, {PAVO_OPF_WTETH, 12},
+		{PAVO_OPF_SACKETH, 40},
 	};
 
 	for (uint8_t opcode : known_opcodes()) {
@@ -82,6 +88,8 @@ TEST(OpcodeTable, EveryOpcodeIsOfOneKind)
 
 		if (flags_of(opcode) & PAVO_OPF_WETH)
 			return PAVO_KIND_WINDOW;
+		if (is_sack(opcode))
+			return PAVO_KIND_ACK;
 		if (is_extended(opcode))
 			return op & 2 ? PAVO_KIND_IMM64 : PAVO_KIND_ATOMIC;
 		if (op <= 0x05 || op == 0x16 || op == 0x17)
@@ -107,7 +115,8 @@ TEST(OpcodeTable, RequestsAndResponsesAreToldApart)
 		bool response = op >= 0x0d && op <= 0x12;
 
 		if (is_extended(opcode))
-			response = opcode == 0xe1 || opcode == 0xe5;
+			response = opcode == 0xe1 || opcode == 0xe5 ||
+				   is_sack(opcode);
 		EXPECT_EQ(!(flags_of(opcode) & PAVO_OPF_REQUEST), response)
 			<< "opcode " << int(opcode);
 	}

@@ -12,25 +12,6 @@ namespace channel {
 
 /* --------------------------------------------------------------- responder */
 
-const pavo_early_policy ModelResponder::hold = {.arrived = hold_early};
-
-/* Keep what is new; its PSNs are noted ahead of the expected one. */
-pavo_early_verdict ModelResponder::hold_early(pavo_expected *e, uint32_t psn,
-					      uint32_t npkts)
-{
-	pavo_seen *seen = &reinterpret_cast<Ends *>(e)->seen;
-	uint32_t ahead = pavo_psn_diff(psn, e->psn);
-	bool news = false;
-
-	for (uint32_t i = 0; i < npkts; i++) {
-		if (pavo_seen_find_ahead(seen, ahead + i) != PAVO_SEEN_NEW)
-			continue;
-		pavo_seen_note(seen, seen->base + ahead + i);
-		news = true;
-	}
-	return news ? PAVO_EARLY_HOLD : PAVO_EARLY_DROP;
-}
-
 void ModelResponder::respond(uint64_t now, const Packet &packet)
 {
 	for (uint32_t i = 0; i < packet.npkts; i++)
@@ -40,9 +21,9 @@ void ModelResponder::respond(uint64_t now, const Packet &packet)
 
 void ModelResponder::execute(uint64_t now, const Packet &packet)
 {
-	pavo_expected *e = &ends_.expected;
+	pavo_expected *e = &expected_;
 
-	pavo_expected_begin(e);
+	pavo_expected_begin(e, packet.npkts);
 	for (uint32_t i = 0; i < packet.npkts; i++)
 		executed.push_back(pavo_psn_add(packet.psn, i));
 	pavo_expected_advance(e, packet.npkts);
@@ -52,71 +33,81 @@ void ModelResponder::execute(uint64_t now, const Packet &packet)
 		pavo_expected_ack_all(e);
 }
 
-void ModelResponder::take_early(uint64_t now, const Packet &packet)
+void ModelResponder::take_early(const Packet &packet)
 {
-	pavo_expected *e = &ends_.expected;
-	const pavo_early_policy *policy = holds_ ? &hold : &pavo_hold_early;
+	pavo_expected *e = &expected_;
 
-	pavo_early_verdict verdict =
-		pavo_expected_handle_early(e, policy, packet.psn, packet.npkts);
-
-	if (!holds_ || verdict == PAVO_EARLY_DROP)
+	pavo_expected_handle_early(e, &pavo_hold_early, packet.psn,
+				   packet.npkts);
+	if (!sacks_ ||
+	    pavo_psn_diff(packet.psn, e->psn) >= int32_t{PAVO_PSN_SET})
 		return;
 	held_[packet.psn] = packet;
-	back_.push(now, {.kind = Packet::HELD,
-			 .psn = packet.psn,
-			 .npkts = packet.npkts,
-			 .expected = e->psn});
+	pavo_expected_hold(e, packet.psn, packet.npkts);
+}
+
+void ModelResponder::send_ack(uint64_t now)
+{
+	pavo_expected *e = &expected_;
+	Packet ack = {.kind = Packet::ACK,
+		      .psn = e->ack_psn,
+		      .syndrome = e->ack_syndrome};
+
+	if (pavo_expected_is_sack(e)) {
+		ack.kind = Packet::SACK;
+		ack.sack = pavo_expected_get_sack(e);
+	}
+	e->ack_due = false;
+	e->repeated = false;
+	back_.push(now, ack);
 }
 
 void ModelResponder::take(uint64_t now, const Packet &packet)
 {
-	pavo_expected *e = &ends_.expected;
-	uint32_t base = ends_.seen.base;
+	const pavo_pkt headers = {.wants_sack = sacks_,
+				  .attempt = packet.attempt};
+	pavo_expected *e = &expected_;
 
+	pavo_expected_note_arrival(e, packet.psn, &headers);
 	switch (pavo_expected_find(e, packet.psn)) {
 	case PAVO_PSN_EXECUTE:
 		execute(now, packet);
-		/* Notes may take the base behind packets that are held. */
-		for (uint32_t i = 0; i < packet.npkts; i++) {
-			uint32_t ahead = base + i - ends_.seen.base;
-
-			if (static_cast<int32_t>(ahead) >= 0)
-				pavo_seen_note(&ends_.seen, base + i);
-		}
-		while (!held_.empty() && held_.begin()->first == e->psn) {
+		while (!held_.empty() &&
+		       !pavo_psn_diff(held_.begin()->first, e->psn)) {
 			execute(now, held_.begin()->second);
 			held_.erase(held_.begin());
 		}
+		while (!held_.empty() &&
+		       pavo_psn_diff(held_.begin()->first, e->psn) < 0)
+			held_.erase(held_.begin());
+		if (pavo_expected_reports_gap(e))
+			pavo_expected_ack_all(e);
 		break;
 	case PAVO_PSN_EARLY:
-		take_early(now, packet);
+		take_early(packet);
 		break;
 	case PAVO_PSN_DUPLICATE:
 		if (packet.kind == Packet::READ)
 			respond(now, packet);
 		else
-			pavo_expected_ack_all(e);
+			pavo_expected_note_duplicate(e);
 	}
-	if (!e->ack_due)
-		return;
-	e->ack_due = false;
-	back_.push(now, {.kind = Packet::ACK,
-			 .psn = e->ack_psn,
-			 .syndrome = e->ack_syndrome});
+	if (e->ack_due)
+		send_ack(now);
 }
 
 /* --------------------------------------------------------------- requester */
 
-constexpr uint64_t timeout = 1000;
+constexpr uint64_t timeout = 1000 * tick;
+constexpr const pavo_recovery_policy *policy = &pavo_selective_repair;
 
-ModelRequester::ModelRequester(pavo_recovery &recovery,
-			       const pavo_recovery_policy &policy, uint32_t psn,
-			       Wire &out)
-	: r(recovery), policy_(policy), out_(out), ring_(2 * 1024)
+ModelRequester::ModelRequester(bool sacks, uint32_t psn, Wire &out)
+	: out_(out), ring_(2 * 1024)
 {
-	pavo_recovery_init(&r, ring_.data(), 1024);
+	pavo_recovery_init(&r, &board_, ring_.data(), 1024);
 	pavo_recovery_start(&r, psn);
+	if (sacks)
+		pavo_recovery_begin_sacks(&r, 0);
 	/* Retries are not the matter here. */
 	pavo_recovery_set_limits(&r, timeout, 255, 7);
 }
@@ -158,12 +149,13 @@ void ModelRequester::send(uint64_t now)
 	uint32_t at = pavo_psn_diff(r.next, message.first), span = 1;
 
 	if (message.read)
-		span = pavo_read_span(&r, &policy_, at, message.npkts);
-	if (!pavo_recovery_admits(&r, &policy_, span))
+		span = pavo_read_span(&r, policy, at, message.npkts);
+	if (!pavo_recovery_admits(&r, policy, span))
 		return;
 	Packet packet = {.kind = message.read ? Packet::READ : Packet::WRITE,
 			 .psn = r.next,
-			 .npkts = span};
+			 .npkts = span,
+			 .attempt = pavo_recovery_get_attempt(&r)};
 	packet.ack_req = !message.read && (at + span == message.npkts ||
 					   pavo_recovery_wants_ack(&r, span));
 	const pavo_sent what = {span, message.read,
@@ -172,30 +164,21 @@ void ModelRequester::send(uint64_t now)
 
 	out_.push(now, packet);
 	sent++;
-	carry_out(pavo_recovery_sent(&r, &policy_, &what, now));
-}
-
-/* Is it behind a response that is missing? */
-bool ModelRequester::is_early(uint32_t psn) const
-{
-	const pavo_mq_entry *read = pavo_mq_find_oldest(&r.outstanding.reads);
-
-	if (!read || pavo_psn_diff(psn, r.sent) >= 0)
-		return false;
-	return pavo_psn_diff(psn, r.upsn) > 0 &&
-	       pavo_psn_diff(psn, read->first) > 0;
+	carry_out(pavo_recovery_sent(&r, policy, &what, now));
 }
 
 void ModelRequester::take_response(uint64_t now, uint32_t psn)
 {
-	unsigned int todo;
+	unsigned int todo = pavo_recovery_handle_response(&r, policy, psn, now);
 
-	if (policy_.held && is_early(psn)) {
-		early_.insert(psn);
-		carry_out(pavo_recovery_held(&r, &policy_, psn, 1, now));
-		return;
+	if (todo & PAVO_REC_OLD)
+		pavo_recovery_note_needless(&r, policy);
+	if (todo & PAVO_REC_IMPLIED_NAK && r.sacks) {
+		carry_out(todo);
+		if (!early_.insert(psn).second)
+			pavo_recovery_note_needless(&r, policy);
+		todo = pavo_recovery_hold_here(&r, policy, psn, 1, now);
 	}
-	todo = pavo_recovery_handle_response(&r, &policy_, psn, now);
 	while (todo & PAVO_REC_TAKE) {
 		const Message &message = message_at(psn);
 		uint32_t end = pavo_psn_add(psn, 1);
@@ -205,16 +188,31 @@ void ModelRequester::take_response(uint64_t now, uint32_t psn)
 				     pavo_psn_diff(end, message.first))};
 
 		taken.push_back(psn);
-		todo |= pavo_recovery_answered(&r, &policy_, &what, now);
+		todo |= pavo_recovery_answered(&r, policy, &what, now);
 		carry_out(todo);
 		todo = 0;
 		if (early_.erase(r.upsn)) {
 			psn = r.upsn;
-			todo = pavo_recovery_handle_response(&r, &policy_, psn,
+			todo = pavo_recovery_handle_response(&r, policy, psn,
 							     now);
 		}
 	}
 	carry_out(todo);
+}
+
+void ModelRequester::take_sack(uint64_t now, const Packet &packet)
+{
+	uint32_t expected = pavo_psn_add(packet.psn, 1);
+
+	if (pavo_psn_diff(expected, r.upsn) < 0)
+		return;
+	const pavo_psn_set news =
+		pavo_recovery_take_map(&r, policy, expected, &packet.sack);
+
+	if (expected != r.upsn)
+		carry_out(pavo_recovery_ack(&r, policy, packet.psn, now));
+	carry_out(pavo_recovery_handle_sack(&r, policy, expected, &packet.sack,
+					    &news, now));
 }
 
 void ModelRequester::take(uint64_t now, const Packet &packet)
@@ -225,21 +223,18 @@ void ModelRequester::take(uint64_t now, const Packet &packet)
 	case Packet::RESPONSE:
 		take_response(now, packet.psn);
 		return;
-	case Packet::HELD:
-		todo = pavo_recovery_nak(&r, &policy_, packet.expected, now);
-		if (!(todo & (PAVO_REC_OLD | PAVO_REC_STRAY)))
-			todo |= pavo_recovery_held(&r, &policy_, packet.psn,
-						   packet.npkts, now);
-		break;
+	case Packet::SACK:
+		take_sack(now, packet);
+		return;
 	default:
 		if (packet.syndrome == PAVO_AETH_ACK_UNLIMITED) {
-			todo = pavo_recovery_ack(&r, &policy_, packet.psn, now);
+			todo = pavo_recovery_ack(&r, policy, packet.psn, now);
 			break;
 		}
-		todo = pavo_recovery_nak(&r, &policy_, packet.psn, now);
+		todo = pavo_recovery_nak(&r, policy, packet.psn, now);
 		if (!(todo &
 		      (PAVO_REC_OLD | PAVO_REC_STRAY | PAVO_REC_IMPLIED_NAK)))
-			todo |= pavo_recovery_handle_gap(&r, &policy_, now);
+			todo |= pavo_recovery_handle_gap(&r, policy, now);
 	}
 	carry_out(todo);
 }
@@ -247,8 +242,10 @@ void ModelRequester::take(uint64_t now, const Packet &packet)
 void ModelRequester::check_timers(uint64_t now)
 {
 	pavo_timer_end_rnr(&r.timer, now);
+	if (pavo_timer_end_repair(&r.timer, now))
+		carry_out(pavo_recovery_repair(&r, policy, now));
 	if (pavo_timer_has_loss_expired(&r.timer, now))
-		carry_out(pavo_recovery_expired(&r, &policy_, now));
+		carry_out(pavo_recovery_expired(&r, policy, now));
 }
 
 } // namespace channel

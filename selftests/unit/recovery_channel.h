@@ -2,11 +2,12 @@
 /*
  * recovery_channel.h - a requester and a responder of PSNs alone, around the machines of
  * requester/recovery.h and responder/expected_psn.h, and a channel between them that loses packets
- * and keeps their order. A policy of each end is a parameter.
+ * and may have some overtaken.
  */
 #ifndef PAVO_UNIT_RECOVERY_CHANNEL_H
 #define PAVO_UNIT_RECOVERY_CHANNEL_H
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <set>
@@ -15,9 +16,9 @@
 #include "random.h"
 
 extern "C" {
-#include "requester/recovery.h"
+#include "requester/recovery_sack.h"
+#include "requester/selective_repair.h"
 #include "responder/expected_psn.h"
-#include "seen.h"
 }
 
 namespace channel {
@@ -33,32 +34,49 @@ struct PsnBefore {
 using PsnSet = std::set<uint32_t, PsnBefore>;
 
 struct Packet {
-	enum Kind { WRITE, READ, RESPONSE, ACK, HELD } kind;
-	/* HELD: the first one that the peer holds */
+	enum Kind { WRITE, READ, RESPONSE, ACK, SACK } kind;
 	uint32_t psn;
-	/* of a request; HELD: how many the peer holds */
+	/* of a request */
 	uint32_t npkts = 1;
 	bool ack_req = false;
-	/* ACK: of a NAK, too. HELD: the expected PSN */
+	uint8_t attempt = 0;
+	/* ACK: of a NAK, too */
 	uint8_t syndrome = 0;
-	uint32_t expected = 0;
+	pavo_sack sack = {};
 };
 
-/* One direction. A tick is the time of a packet. */
+/* A tick is the time of a packet, and the unit of requester/rack.h. */
+inline constexpr uint64_t tick = 1024;
+
+/* Of 1000 packets, how many are lost, and how many overtake up to 20 others. */
+struct Faults {
+	uint32_t loss = 0, reorder = 0;
+};
+
+/* One direction. */
 class Wire {
 public:
-	Wire(Random &random, uint32_t delay, uint32_t loss)
-		: random_(random), delay_(delay), loss_(loss)
+	Wire(Random &random, uint64_t delay, Faults faults)
+		: random_(random), delay_(delay), faults_(faults)
 	{
 	}
 
-	/* @loss_ of 1000 are lost. */
 	void push(uint64_t now, const Packet &packet)
 	{
-		if (random_.below(1000) < loss_)
+		uint64_t due = now + delay_;
+
+		if (random_.below(1000) < faults_.loss) {
 			lost++;
-		else
-			queue_.push_back({now + delay_, packet});
+			return;
+		}
+		if (random_.below(1000) < faults_.reorder)
+			due -= tick * (1 + random_.below(20));
+		queue_.insert(std::upper_bound(queue_.begin(), queue_.end(),
+					       due,
+					       [](uint64_t at, const Entry &e) {
+						       return at < e.due;
+					       }),
+			      {due, packet});
 	}
 
 	bool pop(uint64_t now, Packet &packet)
@@ -79,7 +97,8 @@ private:
 	};
 
 	Random &random_;
-	uint32_t delay_, loss_;
+	uint64_t delay_;
+	Faults faults_;
 	std::deque<Entry> queue_;
 };
 
@@ -88,14 +107,14 @@ struct Message {
 	bool read;
 };
 
-/* A responder that drops what comes early, or holds it. */
+/* A responder that drops what comes early, or holds it and sends SACKs. */
 class ModelResponder {
 public:
-	ModelResponder(uint32_t psn, bool holds, Wire &back)
-		: holds_(holds), back_(back)
+	ModelResponder(uint32_t psn, bool sacks, Wire &back)
+		: sacks_(sacks), back_(back)
 	{
-		pavo_expected_reset(&ends_.expected);
-		pavo_expected_start(&ends_.expected, psn);
+		pavo_expected_reset(&expected_);
+		pavo_expected_start(&expected_, psn);
 	}
 
 	void take(uint64_t now, const Packet &packet);
@@ -104,22 +123,13 @@ public:
 	std::vector<uint32_t> executed;
 
 private:
-	/* The policy finds the second by the first. */
-	struct Ends {
-		pavo_expected expected;
-		pavo_seen seen;
-	};
-
-	static pavo_early_verdict hold_early(pavo_expected *e, uint32_t psn,
-					     uint32_t npkts);
-	static const pavo_early_policy hold;
-
 	void execute(uint64_t now, const Packet &packet);
 	void respond(uint64_t now, const Packet &packet);
-	void take_early(uint64_t now, const Packet &packet);
+	void take_early(const Packet &packet);
+	void send_ack(uint64_t now);
 
-	Ends ends_{};
-	bool holds_;
+	pavo_expected expected_{};
+	bool sacks_;
 	Wire &back_;
 	std::map<uint32_t, Packet, PsnBefore> held_;
 };
@@ -127,8 +137,7 @@ private:
 /* A requester of messages that are all posted at the beginning. */
 class ModelRequester {
 public:
-	ModelRequester(pavo_recovery &r, const pavo_recovery_policy &policy,
-		       uint32_t psn, Wire &out);
+	ModelRequester(bool sacks, uint32_t psn, Wire &out);
 
 	void post(uint32_t npkts, bool read);
 	/* Send what may be sent in a tick: one packet. */
@@ -137,7 +146,7 @@ public:
 	void check_timers(uint64_t now);
 	bool is_done() const { return r.upsn == r.npsn; }
 
-	pavo_recovery &r;
+	pavo_recovery r{};
 	uint64_t sent = 0, again = 0;
 	/* Messages that completed, and PSNs of responses whose data was taken. */
 	size_t completed = 0;
@@ -148,13 +157,13 @@ private:
 	const Message &message_at(uint32_t psn) const;
 	void carry_out(unsigned int todo);
 	void take_response(uint64_t now, uint32_t psn);
-	bool is_early(uint32_t psn) const;
+	void take_sack(uint64_t now, const Packet &packet);
 
-	const pavo_recovery_policy &policy_;
+	pavo_scoreboard board_{};
 	Wire &out_;
 	std::vector<Message> messages_;
 	std::vector<pavo_mq_entry> ring_;
-	/* Responses behind a gap, of a policy that has them held. */
+	/* Responses that are held behind a gap. */
 	PsnSet early_;
 };
 

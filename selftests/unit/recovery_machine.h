@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* recovery_machine.h - the machine of requester/recovery.h with go-back-N, for its tests. */
+/*
+ * recovery_machine.h - the machine of requester/recovery.h with a peer that sends no SACKs, so with
+ * go-back-N, for its tests.
+ */
 #ifndef PAVO_UNIT_RECOVERY_MACHINE_H
 #define PAVO_UNIT_RECOVERY_MACHINE_H
 
@@ -7,12 +10,12 @@
 #include <vector>
 
 extern "C" {
-#include "requester/go_back_n.h"
+#include "requester/selective_repair.h"
 }
 
 namespace recovery {
 
-inline constexpr const pavo_recovery_policy *policy = &pavo_go_back_n;
+inline constexpr const pavo_recovery_policy *policy = &pavo_selective_repair;
 inline constexpr uint64_t timeout = 1000000;
 inline constexpr uint64_t rnr_delay = 10000;
 inline constexpr uint32_t wqes = 64;
@@ -28,7 +31,7 @@ public:
 			 uint8_t retries = 7, uint8_t rnr_retries = 7)
 		: start_(start), ring_(2 * wqes)
 	{
-		pavo_recovery_init(&r, ring_.data(), wqes);
+		pavo_recovery_init(&r, nullptr, ring_.data(), wqes);
 		pavo_recovery_start(&r, start);
 		pavo_recovery_set_limits(&r, value, retries, rnr_retries);
 	}
@@ -54,8 +57,7 @@ public:
 
 	unsigned int ack(int64_t of)
 	{
-		bool timed =
-			pavo_recovery_ack_needs_time(&r, policy, psn(of + 1));
+		bool timed = pavo_recovery_ack_needs_time(&r, psn(of + 1));
 
 		return pavo_recovery_ack(&r, policy, psn(of), timed ? now : 0);
 	}
@@ -77,8 +79,8 @@ public:
 
 		if (todo & (PAVO_REC_OLD | PAVO_REC_STRAY | PAVO_REC_NO_RETRY))
 			return todo;
-		return todo |
-		       pavo_recovery_handle_rnr(&r, policy, rnr_delay, now);
+		return todo | pavo_recovery_handle_rnr(&r, policy, psn(of),
+						       rnr_delay, now);
 	}
 
 	unsigned int respond(int64_t of)

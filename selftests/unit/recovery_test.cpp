@@ -314,7 +314,7 @@ TEST(Recovery, AcksAreAskedForOnce)
 	m.send(3);
 	ASSERT_EQ(pavo_recovery_request_ack(&m.r, end), 0);
 	EXPECT_EQ(m.r.ack_requested, end);
-	pavo_recovery_rewind(&m.r, m.psn(2));
+	pavo_recovery_seek(&m.r, m.psn(2));
 	EXPECT_TRUE(pavo_recovery_wants_ack(&m.r, 1));
 	EXPECT_EQ(m.send(1, false, false, true),
 		  PAVO_REC_COUNT_RETRANSMIT + 0u);
@@ -368,7 +368,7 @@ TEST(Recovery, ResponsesHaveTheirPlaceInAChunk)
 	/* Requested from the middle on. */
 	EXPECT_FALSE(in_place(7, 1, true, false));
 	m.post(total, true);
-	pavo_recovery_rewind(&m.r, m.psn(7));
+	pavo_recovery_seek(&m.r, m.psn(7));
 	m.send(chunk - 7, true, true);
 	EXPECT_TRUE(in_place(7, 1, true, false));
 	EXPECT_TRUE(in_place(7, 1, false, false));

@@ -55,7 +55,6 @@ TEST(RoundTrip, BuildOfParseGivesTheBytes)
 			headers[1] = static_cast<uint8_t>((headers[1] & 0x80) |
 							  0x40);
 			headers[4] &= 0xc0;
-			headers[8] &= 0x80;
 			if (flags_of(opcode) & PAVO_OPF_DETH)
 				headers[PAVO_BTH_LEN + 4] = 0;
 			if (flags_of(opcode) & PAVO_OPF_XRCETH)
@@ -65,6 +64,14 @@ TEST(RoundTrip, BuildOfParseGivesTheBytes)
 			if (flags_of(opcode) & PAVO_OPF_WTETH)
 				std::fill_n(headers.end() - PAVO_WTETH_LEN + 2,
 					    3, 0);
+			if (flags_of(opcode) & PAVO_OPF_SACKETH) {
+				uint8_t *header =
+					&headers[PAVO_BTH_LEN + PAVO_AETH_LEN];
+
+				header[2] = 0;
+				header[3] &= 0x3f;
+				header[4] = 0;
+			}
 			if (flags_of(opcode) & PAVO_OPF_EXTATOMICETH) {
 				uint8_t *header =
 					&headers[ext_atomic_at(opcode)];

@@ -69,6 +69,8 @@ pavo_pkt random_packet(Random &random, uint8_t opcode)
 			.pad = static_cast<uint8_t>(random.below(4)),
 			.solicited = random.coin(),
 			.ack_req = random.coin(),
+			.wants_sack = random.coin(),
+			.attempt = static_cast<uint8_t>(random.below(64)),
 			.fecn = random.coin(),
 			.becn = random.coin(),
 			.pkey = static_cast<uint16_t>(random.bits()),
@@ -96,6 +98,11 @@ pavo_pkt random_packet(Random &random, uint8_t opcode)
 			.kind = static_cast<uint8_t>(random.bits()),
 			.src_window = random.below(1 << 24)};
 
+	pkt.sack = {.dups = static_cast<uint16_t>(random.bits()),
+		    .attempt = static_cast<uint8_t>(random.below(64)),
+		    .echo = random.below(1 << 24),
+		    .map = {random.bits(), random.bits(), random.bits(),
+			    random.bits()}};
 	pkt.rdma = {
 		.rcxt = static_cast<uint32_t>(random.bits()),
 		.peer_rcxt = static_cast<uint32_t>(random.bits()),
@@ -172,6 +179,8 @@ void expect_same_fields(const pavo_pkt &actual, const pavo_pkt &expected)
 	EXPECT_EQ(actual.pad, expected.pad);
 	EXPECT_EQ(actual.solicited, expected.solicited);
 	EXPECT_EQ(actual.ack_req, expected.ack_req);
+	EXPECT_EQ(actual.wants_sack, expected.wants_sack);
+	EXPECT_EQ(actual.attempt, expected.attempt);
 	EXPECT_EQ(actual.fecn, expected.fecn);
 	EXPECT_EQ(actual.becn, expected.becn);
 	EXPECT_EQ(actual.pkey, expected.pkey);

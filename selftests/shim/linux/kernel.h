@@ -49,8 +49,6 @@ void engine_broken(const char *what, const char *file, int line)
 #undef __always_inline
 #define __always_inline inline __attribute__((__always_inline__))
 #define fallthrough __attribute__((__fallthrough__))
-#define likely(x) __builtin_expect(!!(x), 1)
-#define unlikely(x) __builtin_expect(!!(x), 0)
 #define barrier() __asm__ __volatile__("" ::: "memory")
 #define cpu_relax() barrier()
 

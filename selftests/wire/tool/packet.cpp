@@ -36,7 +36,8 @@ constexpr Field bth_fields[] = {
 	{"resv6", 6, in_bth, &Packet::resv6},
 	{"qpn", 24, in_bth, &Packet::qpn},
 	{"ackreq", 1, in_bth, &Packet::ackreq},
-	{"resv7", 7, in_bth, &Packet::resv7},
+	{"sack", 1, in_bth, &Packet::sack},
+	{"attempt", 6, in_bth, &Packet::attempt},
 	{"psn", 24, in_bth, &Packet::psn},
 };
 
@@ -177,7 +178,7 @@ Bytes encode(const Packet &packet, unsigned layout)
 	put(out, p.pkey, 2);
 	put(out, p.fecn << 7 | p.becn << 6 | p.resv6, 1);
 	put(out, p.qpn, 3);
-	put(out, p.ackreq << 7 | p.resv7, 1);
+	put(out, p.ackreq << 7 | p.sack << 6 | p.attempt, 1);
 	put(out, p.psn, 3);
 	/* The reserved bits above aop are a field of their own. */
 	p.aop |= p.resv28 << 4;
@@ -204,7 +205,8 @@ static void decode_bth(Packet &p, View &in)
 	p.qpn = word & 0xffffff;
 	word = take(in, 4, "the BTH");
 	p.ackreq = word >> 31;
-	p.resv7 = word >> 24 & 0x7f;
+	p.sack = word >> 30 & 1;
+	p.attempt = word >> 24 & 0x3f;
 	p.psn = word & 0xffffff;
 }
 

@@ -27,7 +27,7 @@ constexpr NamedCode nak_codes[] = {
 
 /* Fields that a packet of the device has whenever a script does not say else. */
 constexpr std::string_view checked_by_default[] = {
-	"se", "pad", "tver", "pkey", "fecn", "becn", "qpn",
+	"se", "pad", "tver", "pkey", "fecn", "becn", "qpn", "attempt",
 };
 
 uint64_t nak_code(const std::string &text)
@@ -124,7 +124,7 @@ PacketSpec Machine::packet_spec(const Statement &s, bool inbound)
 					 key == "srqn" ? queues :
 							 numbers);
 
-		if (key == "psn")
+		if (key == "psn" || key == "echo")
 			v = (v + psn_base(spec.opcode->response, inbound)) &
 			    psn_mask;
 		spec.fields.push_back({field, v});
@@ -206,7 +206,12 @@ void Machine::step_inject(const Statement &s)
 /* Of every packet, also those that a script allows or skips. */
 void Machine::check_reserved(const Packet &packet) const
 {
-	if (packet.resv6 || packet.resv7 || packet.resv28)
+	const std::string name = name_of(packet);
+	const bool unreliable = name.starts_with("UC_") ||
+				name.starts_with("UD_");
+
+	if (packet.resv6 || packet.resv28 ||
+	    ((!setup_.pavo || unreliable) && (packet.sack || packet.attempt)))
 		throw Mismatch("a reserved field is not 0: " +
 			       describe(packet));
 	/* rdma_rxe has it 0; there is no path but one */

@@ -176,6 +176,16 @@ constexpr std::array ENTRIES = {
 	       "acknowledgements of an undefined kind: a peer that does not "
 	       "keep to the specification, or a host forges "
 	       "packets"}},
+	Entry{"tx_sacks",
+	      {note, "packets of peers were missing or came twice, as this "
+		     "adapter has told them: the path loses or reorders "
+		     "packets"}},
+	Entry{"rx_sacks",
+	      {note, "packets of this adapter were missing or came twice at a "
+		     "peer: the path loses or reorders packets"}},
+	Entry{"tail_loss_probes",
+	      {note, "the last packets before a pause had no answer in time: "
+		     "the path loses packets, or a peer is busy"}},
 	Entry{"rx_held",
 	      {note, "packets after a lost one, which waited until it came: "
 		     "the path loses or reorders packets"}},

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * recovery_sack.h - the events of recovery.h that peers cause which send SACKs (docs/protocol.md):
+ * what they hold behind a gap, and what this side holds of their responses. Pure.
+ */
+#ifndef PAVO_RECOVERY_SACK_H
+#define PAVO_RECOVERY_SACK_H
+
+#include "requester/recovery.h"
+
+/**
+ * pavo_recovery_begin_sacks - event: the peer has announced SACKs. This waits until no packet is
+ * being retransmitted.
+ * @r:   the machine
+ * @now: the time, ns
+ */
+void pavo_recovery_begin_sacks(struct pavo_recovery *r, u64 now);
+
+/**
+ * pavo_recovery_end_sacks - event: the peer does not announce SACKs any more. It may hold nothing,
+ * so all from UPSN on is sent once more.
+ * @r: the machine
+ *
+ * Return: what is to be done.
+ */
+unsigned int pavo_recovery_end_sacks(struct pavo_recovery *r);
+
+/* How often the packet that is sent next was sent before: the peer echoes it (struct pavo_sack). */
+static inline u8 pavo_recovery_get_attempt(const struct pavo_recovery *r)
+{
+	if (!pavo_recovery_is_repair(r))
+		return 0;
+	return (r->board->attempts[r->next % PAVO_PSN_SET] + 1) &
+	       PAVO_ATTEMPT_MASK;
+}
+
+/*
+ * The packet of the PSN that a SACK echoes has arrived. An echo of a retransmission shows which one
+ * that was; the others are taken into account with the PSNs that they acknowledge.
+ */
+static inline void pavo_recovery_note_echo(struct pavo_recovery *r,
+					   const struct pavo_sack *sack,
+					   u64 now)
+{
+	struct pavo_scoreboard *b = r->board;
+	u32 n = sack->echo % PAVO_PSN_SET, at = b->sent_at[n];
+	s32 ahead = pavo_psn_diff(sack->echo, r->sent);
+
+	if (ahead >= 0 || ahead < -(s32)PAVO_PSN_SET || !sack->attempt ||
+	    sack->attempt != (b->attempts[n] & PAVO_ATTEMPT_MASK))
+		return;
+	pavo_rack_measure(&b->rack, pavo_rack_get_time(now) - at,
+			  pavo_rack_get_time(now));
+	pavo_rack_arrived(&b->rack, at, sack->echo, pavo_rack_get_time(now));
+}
+
+/**
+ * pavo_recovery_take_map - note what the peer holds, in front of the ACK that is in the same SACK.
+ * @r:        the machine
+ * @policy:   its policy
+ * @expected: the PSN that the peer expects; the map begins there
+ * @sack:     what the SACK says
+ *
+ * A SACK that came late, or that names packets that were never sent, is believed as far as it can
+ * be true: what a forger gains is a wait for the loss timer.
+ *
+ * Return: what is news, as distances from @expected.
+ */
+static __always_inline struct pavo_psn_set
+pavo_recovery_take_map(struct pavo_recovery *r,
+		       const struct pavo_recovery_policy *policy, u32 expected,
+		       const struct pavo_sack *sack)
+{
+	const struct pavo_psn_set map = pavo_board_read_map(sack);
+	u32 until = pavo_psn_diff(r->sent, expected), at, psn;
+	struct pavo_psn_set news = {};
+
+	if (until > PAVO_PSN_SET)
+		until = PAVO_PSN_SET;
+	/* The expected packet itself is not held. */
+	for (at = 1; at < until; at++) {
+		at += pavo_psn_set_find(&map, at, until - at, true);
+		psn = pavo_psn_add(expected, at);
+		if (at == until || pavo_psn_diff(psn, r->upsn) <= 0 ||
+		    pavo_psn_set_has(&r->board->held, psn))
+			continue;
+		pavo_psn_set_add(&news, at, 1);
+		policy->held(r, psn);
+	}
+	return news;
+}
+
+/**
+ * pavo_recovery_handle_sack - event: the rest of a SACK, behind its map and the ACK in it.
+ * @r:        the machine
+ * @policy:   its policy
+ * @expected: the PSN that the peer expects
+ * @sack:     what the SACK says
+ * @news:     what pavo_recovery_take_map() has returned
+ * @now:      the time, ns
+ */
+static __always_inline unsigned int
+pavo_recovery_handle_sack(struct pavo_recovery *r,
+			  const struct pavo_recovery_policy *policy,
+			  u32 expected, const struct pavo_sack *sack,
+			  const struct pavo_psn_set *news, u64 now)
+{
+	u32 at;
+
+	for (at = 0; at < PAVO_PSN_SET; at++) {
+		at += pavo_psn_set_find(news, at, PAVO_PSN_SET - at, true);
+		if (at < PAVO_PSN_SET)
+			policy->arrived(r, pavo_psn_add(expected, at), now);
+	}
+	pavo_recovery_note_echo(r, sack, now);
+	if (sack->dups != r->board->dups) {
+		r->board->dups = sack->dups;
+		policy->needless(r);
+	}
+	return policy->detect(r, now);
+}
+
+/** pavo_recovery_note_needless - event: a response has come that was here already. */
+static __always_inline void
+pavo_recovery_note_needless(struct pavo_recovery *r,
+			    const struct pavo_recovery_policy *policy)
+{
+	if (r->sacks)
+		policy->needless(r);
+}
+
+/** pavo_recovery_drop_here - event: responses from @psn on that were held were dropped. */
+static inline void pavo_recovery_drop_here(struct pavo_recovery *r, u32 psn)
+{
+	if (r->sacks)
+		pavo_psn_set_remove(&r->board->here, psn,
+				    pavo_psn_diff(r->sent, psn));
+}
+
+/**
+ * pavo_recovery_repeat - event: a response of @psn cannot be held, and is requested once more.
+ * @r:      the machine
+ * @policy: its policy
+ * @psn:    its PSN
+ * @first:  the first PSN of what is requested with it
+ * @npkts:  how many
+ */
+static __always_inline unsigned int
+pavo_recovery_repeat(struct pavo_recovery *r,
+		     const struct pavo_recovery_policy *policy, u32 psn,
+		     u32 first, u32 npkts)
+{
+	return policy->repeat(r, psn, first, npkts);
+}
+
+/** pavo_recovery_hold_here - event: @npkts responses from @psn on are held behind a missing one. */
+static __always_inline unsigned int
+pavo_recovery_hold_here(struct pavo_recovery *r,
+			const struct pavo_recovery_policy *policy, u32 psn,
+			u32 npkts, u64 now)
+{
+	policy->here(r, psn, npkts);
+	return policy->detect(r, now);
+}
+
+/** pavo_recovery_repair - event: the repair timer expired. */
+static __always_inline unsigned int
+pavo_recovery_repair(struct pavo_recovery *r,
+		     const struct pavo_recovery_policy *policy, u64 now)
+{
+	return policy->repair(r, now);
+}
+
+#endif /* PAVO_RECOVERY_SACK_H */

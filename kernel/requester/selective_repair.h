@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * selective_repair.h - the module's policy of recovery.h: towards a peer that sends SACKs only what
+ * was lost is sent once more, as RACK-TLP finds it (rack.h); towards any other peer it is
+ * go-back-N (go_back_n.h). Pure.
+ *
+ * The peer holds requests behind a gap, and this side holds responses; both are noted on the
+ * scoreboard. The next packet is the oldest one that is lost, or behind all that was sent.
+ */
+#ifndef PAVO_SELECTIVE_REPAIR_H
+#define PAVO_SELECTIVE_REPAIR_H
+
+#include "requester/go_back_n.h"
+
+/* Continue with the oldest packet that is lost, or behind all that was sent. */
+static inline unsigned int pavo_sr_continue(struct pavo_recovery *r)
+{
+	u32 span = pavo_psn_diff(r->sent, r->upsn);
+	u32 next =
+		pavo_psn_add(r->upsn, pavo_psn_set_find(&r->board->lost,
+							r->upsn, span, true));
+
+	if (next == r->next)
+		return 0;
+	r->next = next;
+	return PAVO_REC_SEEK;
+}
+
+/*
+ * Set the repair timer: to the end of a reordering window, @wait, or to that of a tail loss probe.
+ * A path that has lost nothing gets no probe: there a late answer means a busy peer.
+ */
+static inline void pavo_sr_set_timer(struct pavo_recovery *r, u32 wait, u64 now)
+{
+	struct pavo_scoreboard *b = r->board;
+
+	b->waiting = wait;
+	r->timer.repair = 0;
+	if (r->upsn == r->sent)
+		return;
+	if (!wait && b->lossy && !b->probed && b->rack.srtt)
+		wait = pavo_rack_get_probe_wait(&b->rack);
+	if (wait)
+		r->timer.repair = now + pavo_rack_to_ns(wait);
+}
+
+/* ------------------------------------------------- sending */
+
+static inline bool pavo_sr_admits(const struct pavo_recovery *r, u32 npkts)
+{
+	u32 span = pavo_psn_diff(r->sent, r->upsn);
+
+	if (!r->sacks)
+		return pavo_gbn_admits(r, npkts);
+	/* After the loss timer what counts as in flight may be lost. */
+	if (r->probing && span)
+		return r->next == r->upsn;
+	if (!pavo_recovery_is_retransmit(r) && span + npkts > PAVO_PSN_SET)
+		return false;
+	return pavo_cwnd_admits(&r->cwnd,
+				span - pavo_board_count_away(r->board), npkts);
+}
+
+/*
+ * Of what is lost: as far as it is in a row. A read that may not have been executed is requested as
+ * before: its parts would be more requests than the peer has resources for.
+ */
+static inline u32 pavo_sr_run(const struct pavo_recovery *r)
+{
+	u32 span = pavo_psn_diff(r->sent, r->next);
+
+	if (!r->sacks || !span ||
+	    pavo_psn_diff(r->next, r->board->executed) >= 0)
+		return pavo_gbn_run(r);
+	return pavo_psn_set_find(&r->board->lost, r->next, span, false);
+}
+
+static inline unsigned int pavo_sr_sent(struct pavo_recovery *r, u32 npkts,
+					bool again, u64 now)
+{
+	u32 psn = r->next, end = pavo_psn_add(psn, npkts), i;
+	struct pavo_scoreboard *b = r->board;
+
+	if (!r->sacks)
+		return pavo_gbn_sent(r, npkts, again, now);
+	for (i = 0; i < npkts; i++, psn++) {
+		b->sent_at[psn % PAVO_PSN_SET] = pavo_rack_get_time(now);
+		b->attempts[psn % PAVO_PSN_SET] =
+			again ? b->attempts[psn % PAVO_PSN_SET] + 1 : 0;
+	}
+	if (again) {
+		pavo_psn_set_add(&b->resent, r->next, npkts);
+		pavo_psn_set_remove(&b->lost, r->next, npkts);
+	}
+	if (!r->timer.repair)
+		pavo_sr_set_timer(r, 0, now);
+	/* The caller's cursor is at @end then. */
+	r->next = end;
+	return again ? pavo_sr_continue(r) : 0;
+}
+
+/* The interface has refused the packet of @psn, and what was sent after it. */
+static inline void pavo_sr_refused(struct pavo_recovery *r, u32 psn)
+{
+	struct pavo_scoreboard *b = r->board;
+	u32 at = b->sent_at[psn % PAVO_PSN_SET];
+
+	if (!r->sacks) {
+		pavo_gbn_refused(r, psn);
+		return;
+	}
+	for (; pavo_psn_diff(psn, r->sent) < 0; psn = pavo_psn_add(psn, 1)) {
+		if ((s32)(b->sent_at[psn % PAVO_PSN_SET] - at) >= 0 &&
+		    !pavo_board_has_arrived(b, psn))
+			pavo_psn_set_add(&b->lost, psn, 1);
+	}
+	pavo_sr_continue(r);
+}
+
+/* ------------------------------------------------- what has arrived */
+
+/*
+ * The packet of @psn has arrived. An answer to a retransmission that comes sooner than any round
+ * trip is one to an earlier transmission.
+ */
+static inline void pavo_sr_note_arrival(struct pavo_recovery *r, u32 psn,
+					u64 now)
+{
+	struct pavo_scoreboard *b = r->board;
+	u32 at = b->sent_at[psn % PAVO_PSN_SET];
+	u32 rtt = pavo_rack_get_time(now) - at;
+
+	b->probed = false;
+	r->probing = false;
+	if (pavo_psn_set_has(&b->resent, psn)) {
+		if (rtt < b->rack.min_rtt)
+			return;
+	} else {
+		if (pavo_psn_diff(psn, b->fack) < 0)
+			b->rack.reordered = true;
+		pavo_rack_measure(&b->rack, rtt, pavo_rack_get_time(now));
+	}
+	if (pavo_psn_diff(psn, b->fack) > 0)
+		b->fack = psn;
+	pavo_rack_arrived(&b->rack, at, psn, pavo_rack_get_time(now));
+}
+
+/*
+ * A recovery begins. The cwnd shrinks if a queue has grown, or if an eighth of it is lost at once:
+ * a single loss alone is no sign of congestion.
+ */
+static inline void pavo_sr_begin_recovery(struct pavo_recovery *r, u32 fresh)
+{
+	struct pavo_scoreboard *b = r->board;
+
+	b->lossy = true;
+	if (pavo_psn_diff(r->upsn, b->recover) < 0)
+		return;
+	b->recover = r->sent;
+	pavo_rack_recovered(&b->rack);
+	if (pavo_rack_is_delayed(&b->rack) || 8 * fresh > r->cwnd.size)
+		pavo_cwnd_reduce(&r->cwnd);
+}
+
+/*
+ * Find what is lost: sent before a packet that has arrived, and not known to be there although the
+ * reordering window has passed.
+ */
+static inline unsigned int pavo_sr_detect(struct pavo_recovery *r, u64 now)
+{
+	struct pavo_scoreboard *b = r->board;
+	struct pavo_psn_set settled = pavo_board_get_settled(b);
+	u32 span = pavo_psn_diff(r->sent, r->upsn), i, wait = 0;
+	u32 found = 0, fresh = 0;
+	u32 behind =
+		pavo_psn_set_count(&b->held) + pavo_psn_set_count(&b->here);
+	u32 window = pavo_rack_get_window(&b->rack, behind);
+
+	for (i = 0; i < span; i++) {
+		u32 psn, at;
+		s32 left;
+
+		i += pavo_psn_set_find(&settled, r->upsn + i, span - i, false);
+		if (i == span)
+			break;
+		psn = pavo_psn_add(r->upsn, i);
+		at = b->sent_at[psn % PAVO_PSN_SET];
+		/* At one time a retransmission is behind all that are sent for the first time. */
+		if (!pavo_rack_was_sent_before(&b->rack, at, psn) ||
+		    (at == b->rack.at && pavo_psn_set_has(&b->resent, psn)))
+			continue;
+		left = at + b->rack.rtt + window - pavo_rack_get_time(now);
+		if (left <= 0) {
+			pavo_psn_set_add(&b->lost, psn, 1);
+			found++;
+			fresh += !pavo_psn_set_has(&b->resent, psn);
+		} else if ((u32)left > wait) {
+			wait = left;
+		}
+	}
+	pavo_sr_set_timer(r, wait, now);
+	if (!found)
+		return pavo_sr_continue(r);
+	pavo_sr_begin_recovery(r, fresh);
+	return pavo_sr_continue(r) | PAVO_REC_RETRANSMIT;
+}
+
+static inline unsigned int pavo_sr_released(struct pavo_recovery *r, u32 from,
+					    u64 now)
+{
+	struct pavo_scoreboard *b = r->board;
+	u32 psn;
+
+	if (!r->sacks)
+		return pavo_gbn_released(r, from, now);
+	pavo_board_note_executed(b, r->upsn);
+	if (likely(pavo_board_is_clean(b))) {
+		pavo_sr_note_arrival(r, pavo_psn_add(r->upsn, -1), now);
+		if (!b->waiting) {
+			if (r->timer.repair)
+				pavo_sr_set_timer(r, 0, now);
+			return 0;
+		}
+	} else {
+		for (psn = from; psn != r->upsn; psn = pavo_psn_add(psn, 1))
+			if (!pavo_board_has_arrived(b, psn))
+				pavo_sr_note_arrival(r, psn, now);
+		pavo_board_forget(b, from, pavo_psn_diff(r->upsn, from));
+	}
+	return pavo_sr_detect(r, now);
+}
+
+/* The peer holds the packet of @psn behind the one at UPSN. */
+static inline void pavo_sr_note_held(struct pavo_recovery *r, u32 psn)
+{
+	pavo_psn_set_add(&r->board->held, psn, 1);
+	pavo_psn_set_remove(&r->board->lost, psn, 1);
+}
+
+/* This side holds @npkts responses from @psn on. */
+static inline void pavo_sr_note_here(struct pavo_recovery *r, u32 psn,
+				     u32 npkts)
+{
+	pavo_board_note_executed(r->board, pavo_psn_add(psn, npkts));
+	pavo_psn_set_add(&r->board->here, psn, npkts);
+	pavo_psn_set_remove(&r->board->lost, psn, npkts);
+}
+
+/*
+ * The peer has executed the requests before @psn. Those without a response need not be sent again,
+ * and it does not hold the others any more.
+ */
+static inline void pavo_sr_note_executed(struct pavo_recovery *r, u32 psn)
+{
+	struct pavo_scoreboard *b = r->board;
+	u32 from = r->upsn, n;
+
+	pavo_board_note_executed(b, psn);
+	pavo_psn_set_remove(&b->held, from, pavo_psn_diff(psn, from));
+	for (; pavo_psn_diff(psn, from) > 0; from = pavo_psn_add(from, n)) {
+		n = pavo_mq_find_next(&r->outstanding.reads, from, psn);
+		pavo_psn_set_add(&b->held, from, n);
+		pavo_psn_set_remove(&b->lost, from, n);
+		from = pavo_psn_add(from, n);
+		n = pavo_mq_find_next(&r->outstanding.sends, from, psn);
+	}
+}
+
+/*
+ * The peer has executed the requests up to @psn, but a response from UPSN on is not there. If @psn
+ * is UPSN, the peer has reported that it lacks that packet.
+ */
+static inline unsigned int pavo_sr_handle_gap(struct pavo_recovery *r, u32 psn,
+					      u64 now)
+{
+	struct pavo_scoreboard *b = r->board;
+
+	if (!r->sacks)
+		return pavo_gbn_handle_gap(r, psn, now);
+	if (psn == r->upsn) {
+		if (!pavo_psn_set_has(&b->resent, psn))
+			pavo_psn_set_add(&b->lost, psn, 1);
+		return pavo_sr_continue(r) | PAVO_REC_RETRANSMIT;
+	}
+	pavo_sr_note_executed(r, pavo_psn_add(psn, 1));
+	pavo_sr_note_arrival(r, psn, now);
+	return pavo_sr_detect(r, now);
+}
+
+/* Of @npkts responses from @first on, mark those as lost that were requested and are not here. */
+static inline void pavo_sr_lose_responses(struct pavo_recovery *r, u32 first,
+					  u32 npkts)
+{
+	for (; npkts; npkts--, first = pavo_psn_add(first, 1)) {
+		if (pavo_psn_diff(first, r->upsn) >= 0 &&
+		    pavo_psn_diff(first, r->sent) < 0 &&
+		    !pavo_psn_set_has(&r->board->here, first))
+			pavo_psn_set_add(&r->board->lost, first, 1);
+	}
+}
+
+/*
+ * A response of @psn was dropped, so @npkts from @first on are requested once more; once, as long
+ * as that is under way.
+ */
+static inline unsigned int pavo_sr_repeat(struct pavo_recovery *r, u32 psn,
+					  u32 first, u32 npkts)
+{
+	if (pavo_psn_set_has(&r->board->resent, psn))
+		return 0;
+	pavo_sr_lose_responses(r, first, npkts);
+	return pavo_sr_continue(r) | PAVO_REC_RETRANSMIT;
+}
+
+/* A packet came once more than was needed. */
+static inline void pavo_sr_note_needless(struct pavo_recovery *r)
+{
+	struct pavo_scoreboard *b = r->board;
+
+	if (pavo_psn_diff(r->upsn, b->widened) < 0)
+		return;
+	b->widened = r->sent;
+	pavo_rack_widen(&b->rack);
+}
+
+/* ------------------------------------------------- delays and timers */
+
+/* The peer has dropped that packet, and more if they came as one: its next SACK names the rest. */
+static inline unsigned int pavo_sr_handle_rnr(struct pavo_recovery *r, u32 psn)
+{
+	if (!r->sacks)
+		return pavo_gbn_handle_rnr(r, psn);
+	r->probing = false;
+	pavo_psn_set_remove(&r->board->held, psn, pavo_psn_diff(r->sent, psn));
+	pavo_psn_set_add(&r->board->lost, psn, 1);
+	return pavo_sr_continue(r) | PAVO_REC_RETRANSMIT;
+}
+
+/* Mark the request of @psn as lost, with all that is missing of its chunk if it is a read. */
+static inline void pavo_sr_lose_request(struct pavo_recovery *r, u32 psn)
+{
+	const struct pavo_mq *reads = &r->outstanding.reads;
+	const struct pavo_mq_entry *entry;
+	u32 at, n, from, left;
+
+	pavo_psn_set_add(&r->board->lost, psn, 1);
+	for (at = reads->head; at != reads->tail; at++) {
+		entry = &reads->ring[at & reads->mask];
+		n = pavo_psn_diff(psn, entry->first);
+		if (n >= entry->npkts)
+			continue;
+		from = n - n % PAVO_READ_CHUNK;
+		left = entry->npkts - from;
+		if (left > PAVO_READ_CHUNK)
+			left = PAVO_READ_CHUNK;
+		from = pavo_psn_add(entry->first, from);
+		pavo_sr_lose_responses(r, from, left);
+	}
+}
+
+/*
+ * The loss timer expired: send the oldest request once more, and no new one until it is answered.
+ * The peer may have dropped what it held; its next SACK says what it holds.
+ */
+static inline unsigned int pavo_sr_expired(struct pavo_recovery *r, u64 now)
+{
+	struct pavo_scoreboard *b = r->board;
+
+	if (!r->sacks)
+		return pavo_gbn_expired(r, now);
+	if (pavo_timer_retry(&r->timer, now))
+		return PAVO_REC_NO_RETRY;
+	pavo_cwnd_lost(&r->cwnd);
+	b->lossy = true;
+	b->recover = r->sent;
+	b->held = (struct pavo_psn_set){};
+	pavo_sr_lose_request(r, r->upsn);
+	r->probing = true;
+	return pavo_sr_continue(r) | PAVO_REC_RETRANSMIT;
+}
+
+/* Send the last packet once more: its answer shows what was lost before it (RFC 8985, 7.3). */
+static inline unsigned int pavo_sr_probe_tail(struct pavo_recovery *r, u64 now)
+{
+	struct pavo_scoreboard *b = r->board;
+	u32 last = pavo_psn_add(r->sent, -1);
+
+	b->probed = true;
+	r->timer.repair = 0;
+	if (!pavo_psn_set_is_empty(&b->lost) || r->timer.rnr)
+		return 0;
+	if (pavo_board_has_arrived(b, last))
+		last = r->upsn;
+	if (pavo_psn_diff(last, b->executed) < 0)
+		pavo_psn_set_add(&b->lost, last, 1);
+	else
+		pavo_sr_lose_request(r, last);
+	return pavo_sr_continue(r) | PAVO_REC_RETRANSMIT | PAVO_REC_PROBE;
+}
+
+/* The repair timer expired: a reordering window has passed, or a tail loss probe is due. */
+static inline unsigned int pavo_sr_repair(struct pavo_recovery *r, u64 now)
+{
+	bool waited = r->board->waiting;
+	unsigned int todo = pavo_sr_detect(r, now);
+
+	if (waited || todo || r->board->probed || r->upsn == r->sent)
+		return todo;
+	return pavo_sr_probe_tail(r, now);
+}
+
+static const struct pavo_recovery_policy pavo_selective_repair = {
+	.admits = pavo_sr_admits,
+	.run = pavo_sr_run,
+	.sent = pavo_sr_sent,
+	.refused = pavo_sr_refused,
+	.released = pavo_sr_released,
+	.gap = pavo_sr_handle_gap,
+	.not_ready = pavo_sr_handle_rnr,
+	.expired = pavo_sr_expired,
+	.held = pavo_sr_note_held,
+	.arrived = pavo_sr_note_arrival,
+	.here = pavo_sr_note_here,
+	.repeat = pavo_sr_repeat,
+	.needless = pavo_sr_note_needless,
+	.detect = pavo_sr_detect,
+	.repair = pavo_sr_repair,
+};
+
+#endif /* PAVO_SELECTIVE_REPAIR_H */

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * rack_test.cpp - sets of PSNs, and what RACK-TLP makes of arrivals (wire/psn_set.h,
+ * requester/rack.h).
+ */
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "random.h"
+
+extern "C" {
+#include "requester/rack.h"
+#include "wire/psn_set.h"
+}
+
+namespace {
+
+/* Against a set of numbers, in windows of 256 PSNs that wrap. */
+TEST(PsnSet, IsASetOfNumbers)
+{
+	Random random;
+
+	for (int round = 0; round < 300; round++) {
+		const uint32_t base =
+			pavo_psn_add(0, -int32_t(random.below(600)));
+		std::set<uint32_t> model;
+		pavo_psn_set set = {};
+
+		for (int step = 0; step < 30; step++) {
+			const uint32_t at = random.below(PAVO_PSN_SET);
+			const uint32_t n = random.below(PAVO_PSN_SET - at) + 1;
+			const uint32_t psn = pavo_psn_add(base, at);
+			const bool add = random.coin();
+
+			for (uint32_t i = at; i < at + n; i++) {
+				if (add)
+					model.insert(i);
+				else
+					model.erase(i);
+			}
+			if (add)
+				pavo_psn_set_add(&set, psn, n);
+			else
+				pavo_psn_set_remove(&set, psn, n);
+			ASSERT_EQ(pavo_psn_set_count(&set), model.size());
+			ASSERT_EQ(pavo_psn_set_is_empty(&set), model.empty());
+			for (uint32_t i = 0; i < PAVO_PSN_SET; i++)
+				ASSERT_EQ(pavo_psn_set_has(&set, base + i),
+					  model.contains(i));
+			for (bool in : {true, false}) {
+				uint32_t first = 0;
+
+				while (first < n &&
+				       model.contains(at + first) != in)
+					first++;
+				ASSERT_EQ(pavo_psn_set_find(&set, psn, n, in),
+					  first);
+			}
+		}
+	}
+}
+
+TEST(PsnSet, AWordBeginsAnywhere)
+{
+	Random random;
+	pavo_psn_set set = {};
+
+	for (int i = 0; i < 100; i++)
+		pavo_psn_set_add(&set, random.below(PAVO_PSN_SET), 1);
+	for (uint32_t psn = 0; psn < 2 * PAVO_PSN_SET; psn++)
+		for (uint32_t bit = 0; bit < 64; bit++)
+			ASSERT_EQ(pavo_psn_set_get_word(&set, psn) >> bit & 1,
+				  pavo_psn_set_has(&set, psn + bit));
+}
+
+struct Rack {
+	Rack() { pavo_rack_init(&rack); }
+
+	void arrive(uint32_t at, uint32_t psn, uint32_t now)
+	{
+		pavo_rack_measure(&rack, now - at, now);
+		pavo_rack_arrived(&rack, at, psn, now);
+	}
+
+	pavo_rack rack;
+};
+
+TEST(Rack, TheLatestTransmissionThatArrivedDecides)
+{
+	/* Times wrap, too. */
+	for (uint32_t start : {1000u, 0xffffff80u}) {
+		Rack r;
+
+		EXPECT_FALSE(pavo_rack_was_sent_before(&r.rack, start, 0));
+		r.arrive(start + 10, 5, start + 110);
+		r.arrive(start, 9, start + 120);
+		EXPECT_EQ(r.rack.psn, 5u);
+		EXPECT_TRUE(pavo_rack_was_sent_before(&r.rack, start + 9, 7));
+		EXPECT_TRUE(pavo_rack_was_sent_before(&r.rack, start + 10, 4));
+		EXPECT_FALSE(pavo_rack_was_sent_before(&r.rack, start + 10, 5));
+		EXPECT_FALSE(pavo_rack_was_sent_before(&r.rack, start + 11, 4));
+		r.arrive(start + 200, 4, start + 300);
+		EXPECT_EQ(r.rack.psn, 4u);
+		EXPECT_EQ(r.rack.rtt, 100u);
+	}
+}
+
+TEST(Rack, TheWindowIsAQuarterOfARoundTripAndWidens)
+{
+	Rack r;
+
+	r.arrive(0, 0, 1000);
+	EXPECT_EQ(pavo_rack_get_window(&r.rack, 0), 250u);
+	EXPECT_EQ(pavo_rack_get_window(&r.rack, PAVO_RACK_THRESHOLD - 1), 250u);
+	EXPECT_EQ(pavo_rack_get_window(&r.rack, PAVO_RACK_THRESHOLD), 0u);
+	pavo_rack_widen(&r.rack);
+	EXPECT_EQ(pavo_rack_get_window(&r.rack, PAVO_RACK_THRESHOLD), 500u);
+	for (int i = 0; i < 100; i++)
+		pavo_rack_widen(&r.rack);
+	/* As long as a round trip, and no longer. */
+	EXPECT_EQ(pavo_rack_get_window(&r.rack, 0), 1000u);
+	for (int i = 0; i < PAVO_RACK_CALM; i++)
+		pavo_rack_recovered(&r.rack);
+	EXPECT_EQ(pavo_rack_get_window(&r.rack, 0), 250u);
+}
+
+TEST(Rack, RoundTripsThatDoubleAreAQueue)
+{
+	Rack r;
+
+	for (uint32_t i = 0; i < 50; i++)
+		r.arrive(i * 1000, i, i * 1000 + 1000);
+	EXPECT_FALSE(pavo_rack_is_delayed(&r.rack));
+	EXPECT_EQ(r.rack.srtt, 1000u);
+	EXPECT_EQ(pavo_rack_get_probe_wait(&r.rack),
+		  2000 + 4 * r.rack.rttvar + PAVO_RACK_PROBE_SLACK);
+	for (uint32_t i = 50; i < 100; i++)
+		r.arrive(i * 1000, i, i * 1000 + 3000);
+	EXPECT_TRUE(pavo_rack_is_delayed(&r.rack));
+	EXPECT_EQ(r.rack.min_rtt, 1000u);
+}
+
+/* A path that has become longer is known for that after a while. */
+TEST(Rack, TheShortestRoundTripIsForgotten)
+{
+	Rack r;
+	uint32_t now = 5;
+
+	r.arrive(now, 0, now + 100);
+	for (int i = 0; i < 30; i++) {
+		now += PAVO_RACK_MIN_AGE / 10;
+		r.arrive(now, i, now + 900);
+	}
+	EXPECT_EQ(r.rack.min_rtt, 900u);
+	EXPECT_FALSE(pavo_rack_is_delayed(&r.rack));
+}
+
+} // namespace
