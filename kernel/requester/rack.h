@@ -13,11 +13,11 @@
 
 /** Packets behind a gap that show a loss without a wait, as long as none was seen to overtake. */
 #define PAVO_RACK_THRESHOLD 3
-/** The reordering window is @steps quarters of the shortest round trip, at most so many. */
+/** The reordering window is @steps quarters of a round trip, at most so many. */
 #define PAVO_RACK_STEPS_MAX 32
 /** Recoveries without a needless retransmission after which the window is one quarter again. */
 #define PAVO_RACK_CALM 16
-/** How long the shortest round trip is remembered: about ten seconds. */
+/** How long @min_rtt is remembered: about ten seconds. */
 #define PAVO_RACK_MIN_AGE (10u * 1000 * 1000)
 /** Least time that a tail loss probe waits beyond what round trips explain. */
 #define PAVO_RACK_PROBE_SLACK 256u
@@ -29,10 +29,10 @@
  * @rtt:       its round trip
  * @srtt:      smoothed round trip (RFC 6298), 0: none was measured
  * @rttvar:    its variation
- * @min_rtt:   the shortest round trip of the last 10 to 20 s
+ * @min_rtt:   the shortest smoothed round trip of the last 10 to 20 s
  * @next_min:  the shortest one since @min_since
  * @min_since: when @next_min began
- * @steps:     quarters of @min_rtt in the reordering window
+ * @steps:     quarters of @srtt in the reordering window
  * @calm:      recoveries since @steps changed
  * @valid:     @at, @psn and @rtt are set
  * @reordered: a packet has arrived behind one that was sent later
@@ -69,22 +69,20 @@ static inline void pavo_rack_init(struct pavo_rack *rack)
 	*rack = (struct pavo_rack){ .steps = 1 };
 }
 
-/* The shortest round trip; older ones are forgotten, because a path may change. */
-static inline void pavo_rack_note_min(struct pavo_rack *rack, u32 rtt, u32 now)
+/*
+ * The shortest smoothed round trip: a packet that overtakes others says little of the path. Older
+ * ones are forgotten, because a path may change.
+ */
+static inline void pavo_rack_note_min(struct pavo_rack *rack, u32 now)
 {
-	if (!rack->srtt) {
-		rack->min_rtt = rtt;
-		rack->next_min = rtt;
-		rack->min_since = now;
-	}
-	if (rtt < rack->next_min)
-		rack->next_min = rtt;
-	if (rtt < rack->min_rtt)
-		rack->min_rtt = rtt;
+	if (rack->srtt < rack->next_min)
+		rack->next_min = rack->srtt;
+	if (rack->srtt < rack->min_rtt)
+		rack->min_rtt = rack->srtt;
 	if (now - rack->min_since < PAVO_RACK_MIN_AGE)
 		return;
 	rack->min_rtt = rack->next_min;
-	rack->next_min = rtt;
+	rack->next_min = rack->srtt;
 	rack->min_since = now;
 }
 
@@ -95,14 +93,17 @@ static inline void pavo_rack_measure(struct pavo_rack *rack, u32 rtt, u32 now)
 
 	if (!rtt)
 		rtt = 1;
-	pavo_rack_note_min(rack, rtt, now);
 	if (!rack->srtt) {
 		rack->srtt = rtt;
 		rack->rttvar = rtt / 2;
+		rack->min_rtt = rtt;
+		rack->next_min = rtt;
+		rack->min_since = now;
 		return;
 	}
 	rack->rttvar = (3 * rack->rttvar + off) / 4;
 	rack->srtt = (7 * rack->srtt + rtt + 7) / 8;
+	pavo_rack_note_min(rack, now);
 }
 
 /**
@@ -146,11 +147,12 @@ static inline void pavo_rack_arrived(struct pavo_rack *rack, u32 at, u32 psn,
  */
 static inline u32 pavo_rack_get_window(const struct pavo_rack *rack, u32 behind)
 {
-	u32 window = rack->min_rtt / 4 * rack->steps;
+	u32 window = rack->srtt / 4 * rack->steps;
+	u32 most = rack->srtt + 4 * rack->rttvar;
 
 	if (!rack->reordered && behind >= PAVO_RACK_THRESHOLD)
 		return 0;
-	return window < rack->srtt ? window : rack->srtt;
+	return window < most ? window : most;
 }
 
 /** pavo_rack_widen - a retransmission was needless: its packet was only late. */

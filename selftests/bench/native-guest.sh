@@ -65,8 +65,8 @@ set_deferred_icrc()
 }
 
 # make_path NAME|none: of both directions the delay and the faults that a name like path-1ms-0.1% or
-# path-1ms-reorder says. Packets are single there, so each has a fate of its own. Of those of reorder a
-# quarter comes before others: it has less delay, by a fifth of the round trip.
+# path-1ms-reorder says. Packets are single there, so each has a fate of its own. With reorder a quarter
+# of them has no delay at all.
 make_path()
 {
 	local rtt kind us faults=()

@@ -48,9 +48,9 @@ struct Packet {
 /* A tick is the time of a packet, and the unit of requester/rack.h. */
 inline constexpr uint64_t tick = 1024;
 
-/* Of 1000 packets, how many are lost, and how many overtake up to 20 others. */
+/* Of 1000 packets, how many are lost, and how many overtake others, by up to so many ticks. */
 struct Faults {
-	uint32_t loss = 0, reorder = 0;
+	uint32_t loss = 0, reorder = 0, reorder_by = 20;
 };
 
 /* One direction. */
@@ -70,7 +70,7 @@ public:
 			return;
 		}
 		if (random_.below(1000) < faults_.reorder)
-			due -= tick * (1 + random_.below(20));
+			due -= tick * (1 + random_.below(faults_.reorder_by));
 		queue_.insert(std::upper_bound(queue_.begin(), queue_.end(),
 					       due,
 					       [](uint64_t at, const Entry &e) {
