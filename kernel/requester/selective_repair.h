@@ -120,7 +120,7 @@ static inline void pavo_sr_refused(struct pavo_recovery *r, u32 psn)
 /* ------------------------------------------------- what has arrived */
 
 /*
- * The packet of @psn has arrived. An answer to a retransmission that comes sooner than any round
+ * The packet of @psn has arrived. An answer to a retransmission that comes far sooner than any round
  * trip is one to an earlier transmission.
  */
 static inline void pavo_sr_note_arrival(struct pavo_recovery *r, u32 psn,
@@ -133,7 +133,7 @@ static inline void pavo_sr_note_arrival(struct pavo_recovery *r, u32 psn,
 	b->probed = false;
 	r->probing = false;
 	if (pavo_psn_set_has(&b->resent, psn)) {
-		if (rtt < b->rack.min_rtt)
+		if (rtt < b->rack.min_rtt / 2)
 			return;
 	} else {
 		if (pavo_psn_diff(psn, b->fack) < 0)
@@ -325,14 +325,23 @@ static inline void pavo_sr_note_needless(struct pavo_recovery *r)
 
 /* ------------------------------------------------- delays and timers */
 
-/* The peer has dropped that packet, and more if they came as one: its next SACK names the rest. */
+/*
+ * The peer has dropped that packet, those behind it that came as one with it, and what it could not
+ * hold. Its next SACK says what it holds.
+ */
 static inline unsigned int pavo_sr_handle_rnr(struct pavo_recovery *r, u32 psn)
 {
+	u32 span = pavo_psn_diff(r->sent, psn), n;
+
 	if (!r->sacks)
 		return pavo_gbn_handle_rnr(r, psn);
 	r->probing = false;
-	pavo_psn_set_remove(&r->board->held, psn, pavo_psn_diff(r->sent, psn));
-	pavo_psn_set_add(&r->board->lost, psn, 1);
+	pavo_psn_set_remove(&r->board->held, psn, 1);
+	n = pavo_psn_set_find(&r->board->held, psn + 1, span - 1, false);
+	pavo_psn_set_remove(&r->board->held, psn + 1, n);
+	for (; pavo_psn_diff(psn, r->sent) < 0; psn = pavo_psn_add(psn, 1))
+		if (!pavo_board_has_arrived(r->board, psn))
+			pavo_psn_set_add(&r->board->lost, psn, 1);
 	return pavo_sr_continue(r) | PAVO_REC_RETRANSMIT;
 }
 
