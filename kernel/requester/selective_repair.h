@@ -120,8 +120,8 @@ static inline void pavo_sr_refused(struct pavo_recovery *r, u32 psn)
 /* ------------------------------------------------- what has arrived */
 
 /*
- * The packet of @psn has arrived. An answer to a retransmission that comes far sooner than any round
- * trip is one to an earlier transmission.
+ * The packet of @psn has arrived. An answer to a retransmission that comes far sooner than any
+ * round trip is one to an earlier transmission.
  */
 static inline void pavo_sr_note_arrival(struct pavo_recovery *r, u32 psn,
 					u64 now)
