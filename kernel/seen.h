@@ -40,29 +40,18 @@ static inline u64 *pavo_seen_get_bits(struct pavo_seen *seen, u32 fragment,
 	return &seen->bits[at / 64];
 }
 
-/**
- * pavo_seen_find_ahead - is the fragment @ahead of the first missing one new, or a duplicate?
- * @seen:  the fragments
- * @ahead: distance from @seen->base, which is free-running for a sequence that wraps, as PSNs do
- */
-static inline enum pavo_seen_verdict
-pavo_seen_find_ahead(struct pavo_seen *seen, u32 ahead)
-{
-	u64 *bits, bit;
-
-	if (ahead >= PAVO_SEEN_BITS)
-		return PAVO_SEEN_FAR;
-	bits = pavo_seen_get_bits(seen, seen->base + ahead, &bit);
-	return *bits & bit ? PAVO_SEEN_DUPLICATE : PAVO_SEEN_NEW;
-}
-
 /** pavo_seen_find - is @fragment new, or a duplicate? */
 static inline enum pavo_seen_verdict pavo_seen_find(struct pavo_seen *seen,
 						    u32 fragment)
 {
+	u64 *bits, bit;
+
 	if (fragment < seen->base)
 		return PAVO_SEEN_DUPLICATE;
-	return pavo_seen_find_ahead(seen, fragment - seen->base);
+	if (fragment - seen->base >= PAVO_SEEN_BITS)
+		return PAVO_SEEN_FAR;
+	bits = pavo_seen_get_bits(seen, fragment, &bit);
+	return *bits & bit ? PAVO_SEEN_DUPLICATE : PAVO_SEEN_NEW;
 }
 
 /** pavo_seen_note - record @fragment, which is new, as arrived. */

@@ -40,7 +40,7 @@ struct pavo_scoreboard {
 	u32 recover;
 	u32 widened;
 	struct pavo_rack rack;
-	u8 dups;
+	u16 dups;
 	bool lossy;
 	bool waiting;
 	bool probed;
@@ -90,6 +90,24 @@ static inline void pavo_board_note_executed(struct pavo_scoreboard *b, u32 psn)
 {
 	if (pavo_psn_diff(psn, b->executed) > 0)
 		b->executed = psn;
+}
+
+/**
+ * pavo_board_pass - all before @psn is done. Marks behind it move along, as PSNs wrap.
+ * @b:    the scoreboard
+ * @psn:  the new UPSN
+ * @rest: packets are in flight; without any the time of the latest arrival says nothing
+ */
+static inline void pavo_board_pass(struct pavo_scoreboard *b, u32 psn,
+				   bool rest)
+{
+	pavo_board_note_executed(b, psn);
+	if (pavo_psn_diff(psn, b->recover) > 0)
+		b->recover = psn;
+	if (pavo_psn_diff(psn, b->widened) > 0)
+		b->widened = psn;
+	if (!rest)
+		b->rack.valid = false;
 }
 
 /** pavo_board_read_map - the map of a SACK as a set: PSN 0 is the expected one. */

@@ -103,12 +103,13 @@ static inline unsigned int pavo_sr_sent(struct pavo_recovery *r, u32 npkts,
 static inline void pavo_sr_refused(struct pavo_recovery *r, u32 psn)
 {
 	struct pavo_scoreboard *b = r->board;
-	u32 at = b->sent_at[psn % PAVO_PSN_SET];
+	u32 at;
 
 	if (!r->sacks) {
 		pavo_gbn_refused(r, psn);
 		return;
 	}
+	at = b->sent_at[psn % PAVO_PSN_SET];
 	for (; pavo_psn_diff(psn, r->sent) < 0; psn = pavo_psn_add(psn, 1)) {
 		if ((s32)(b->sent_at[psn % PAVO_PSN_SET] - at) >= 0 &&
 		    !pavo_board_has_arrived(b, psn))
@@ -209,25 +210,26 @@ static inline unsigned int pavo_sr_released(struct pavo_recovery *r, u32 from,
 					    u64 now)
 {
 	struct pavo_scoreboard *b = r->board;
+	bool clean;
 	u32 psn;
 
 	if (!r->sacks)
 		return pavo_gbn_released(r, from, now);
-	pavo_board_note_executed(b, r->upsn);
-	if (likely(pavo_board_is_clean(b))) {
+	clean = pavo_board_is_clean(b);
+	if (likely(clean)) {
 		pavo_sr_note_arrival(r, pavo_psn_add(r->upsn, -1), now);
-		if (!b->waiting) {
-			if (r->timer.repair)
-				pavo_sr_set_timer(r, 0, now);
-			return 0;
-		}
 	} else {
 		for (psn = from; psn != r->upsn; psn = pavo_psn_add(psn, 1))
 			if (!pavo_board_has_arrived(b, psn))
 				pavo_sr_note_arrival(r, psn, now);
 		pavo_board_forget(b, from, pavo_psn_diff(r->upsn, from));
 	}
-	return pavo_sr_detect(r, now);
+	pavo_board_pass(b, r->upsn, r->upsn != r->sent);
+	if (unlikely(!clean || b->waiting))
+		return pavo_sr_detect(r, now);
+	if (r->timer.repair)
+		pavo_sr_set_timer(r, 0, now);
+	return 0;
 }
 
 /* The peer holds the packet of @psn behind the one at UPSN. */
