@@ -14,31 +14,35 @@ extern "C" {
 
 namespace {
 
-/* The headers as pavo would have sent them: reserved bits 0, MigReq 1. */
+/* The next number of @bits bits, of which the lower @used ones are not reserved. */
+uint8_t *clear_unused(uint8_t *at, unsigned int bits, unsigned int used)
+{
+	for (; bits; bits -= 8, at++) {
+		if (bits >= used + 8)
+			*at = 0;
+		else if (bits > used)
+			*at &= 0xff >> (bits - used);
+	}
+	return at;
+}
+
+/* The headers as pavo would have sent them: reserved bits 0, MigReq 1 (packets.h). */
 void clear_ignored_bits(uint8_t *headers, const struct pavo_op_info *info)
 {
-	const uint32_t flags = info->flags;
+	uint8_t *at = headers + PAVO_BTH_LEN;
 
-	headers[1] |= 0x40;
-	headers[4] &= 0xc0;
-	headers[8] &= 0x80;
-	if (flags & PAVO_OPF_DETH)
-		headers[PAVO_BTH_LEN + 4] = 0;
-	if (flags & PAVO_OPF_XRCETH)
-		headers[PAVO_BTH_LEN] = 0;
-	if (flags & PAVO_OPF_WETH)
-		std::memset(&headers[PAVO_BTH_LEN + 11], 0, 2);
-	/* The last of the headers */
-	if (flags & PAVO_OPF_WTETH)
-		std::memset(&headers[info->hdr_len - PAVO_WTETH_LEN + 2], 0, 3);
-	if (flags & PAVO_OPF_EXTATOMICETH) {
-		uint8_t *header = &headers[PAVO_BTH_LEN];
-
-		if (flags & PAVO_OPF_XRCETH)
-			header += PAVO_XRCETH_LEN;
-		std::memset(header, 0, 3);
-		header[3] &= 0x0f;
+	headers[PAVO_BTH_FLAGS] |= PAVO_BTH_MIGREQ;
+	headers[PAVO_BTH_MARKS] &= PAVO_BTH_FECN | PAVO_BTH_BECN;
+	/* clang-format off */
+#define CLEAR_NUMBER(bits, used, name, member) at = clear_unused(at, bits, used);
+#define CLEAR_NOTHING(bits, name, member) at += (bits) / 8;
+#define CLEAR_ALL(bits) at = clear_unused(at, bits, 0);
+#define CLEAR_HEADER(NAME, name, more)				\
+	if (info->flags & PAVO_OPF_##NAME) {			\
+		PAVO_##NAME##_FIELDS(CLEAR_NUMBER, CLEAR_NOTHING, CLEAR_ALL) \
 	}
+	PAVO_HEADERS(CLEAR_HEADER, 0)
+	/* clang-format on */
 }
 
 void check_accepted(const pavo_pkt &pkt, const uint8_t *bytes, size_t avail,
