@@ -77,17 +77,20 @@ int pavo_share_take(struct pavo_shares *shares, kuid_t account, u32 most);
 void pavo_share_give(struct pavo_shares *shares, kuid_t account);
 
 /**
- * struct pavo_user - account of a user for packets, which no memory cgroup is charged for.
+ * struct pavo_user - account of a user for packets, and for other memory that softirqs allocate:
+ * no memory cgroup is charged for these.
  * @list:    in the list of all users
  * @uid:     result of pavo_caller_account()
  * @refs:    one for each of its queue pairs
  * @waiting: packets on backlogs of its queue pairs
+ * @board_bytes: memory that their scoreboards have grown by (requester/scoreboard.c)
  */
 struct pavo_user {
 	struct list_head list;
 	kuid_t uid;
 	refcount_t refs;
 	atomic_t waiting;
+	atomic_t board_bytes;
 };
 
 /**

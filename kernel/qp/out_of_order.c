@@ -44,54 +44,90 @@ static int charge_held(struct pavo_qp *qp, struct pavo_side *side,
 static void drop_held(struct pavo_qp *qp, struct pavo_side *side,
 		      struct sk_buff *skb)
 {
-	__skb_unlink(skb, &side->held);
+	xa_erase_bh(&side->held, get_first_psn(skb));
 	uncharge_bytes(qp, side, skb);
 	pavo_user_uncharge_packet(qp->user);
 	kfree_skb(skb);
 }
 
+/* The first packet from @psn on, less than @n PSNs away; NULL: there is none. PSNs wrap. */
+static struct sk_buff *find_held(struct pavo_side *side, u32 psn, u32 n)
+{
+	unsigned long at = psn;
+	struct sk_buff *skb;
+
+	skb = xa_find(&side->held, &at, min(psn + n - 1, PAVO_PSN_MASK),
+		      XA_PRESENT);
+	if (skb || psn + n - 1 <= PAVO_PSN_MASK)
+		return skb;
+	at = 0;
+	return xa_find(&side->held, &at, psn + n - 2 - PAVO_PSN_MASK,
+		       XA_PRESENT);
+}
+
+/* The last packet behind @psn; there is one. */
+static struct sk_buff *find_farthest(struct pavo_side *side, u32 psn)
+{
+	struct sk_buff *skb = find_held(side, psn, PAVO_HELD_PSNS), *next;
+	u32 from = pavo_psn_diff(get_first_psn(skb), psn) + 1;
+	u32 until = PAVO_HELD_PSNS, middle;
+
+	/* Halves: at most thirteen times. */
+	while (from < until) {
+		middle = from + (until - from) / 2;
+		next = find_held(side, pavo_psn_add(psn, middle),
+				 until - middle);
+		if (next) {
+			skb = next;
+			from = pavo_psn_diff(get_first_psn(skb), psn) + 1;
+		} else {
+			until = middle;
+		}
+	}
+	return skb;
+}
+
 int pavo_held_add(struct pavo_qp *qp, struct pavo_side *side,
 		  const struct pavo_rx *rx, u32 psn, u32 *dropped)
 {
-	struct sk_buff *before;
-	bool farthest;
-	s32 ahead;
+	s32 ahead = pavo_psn_diff(rx->pkt.psn, psn);
+	struct sk_buff *last;
 	int err;
 
 	*dropped = PAVO_PSN_NONE;
-	if (rx->index || pavo_psn_diff(rx->pkt.psn, psn) >= PAVO_HELD_PSNS)
+	if (rx->index || ahead >= (s32)PAVO_HELD_PSNS)
 		return -ERANGE;
-	skb_queue_reverse_walk(&side->held, before)
-	{
-		ahead = pavo_psn_diff(rx->pkt.psn, get_first_psn(before));
-		if (!ahead)
-			return -EEXIST;
-		if (ahead > 0)
-			break;
-	}
-	farthest = skb_queue_empty(&side->held) ||
-		   before == skb_peek_tail(&side->held);
-	err = charge_held(qp, side, rx->skb);
-	if (err && !farthest) {
-		*dropped = get_first_psn(skb_peek_tail(&side->held));
-		drop_held(qp, side, skb_peek_tail(&side->held));
-		pavo_count(qp, rx_drop_out_of_sequence);
-		err = charge_held(qp, side, rx->skb);
-	}
+	err = xa_insert_bh(&side->held, rx->pkt.psn, rx->skb, GFP_ATOMIC);
 	if (err)
+		return err == -EBUSY ? -EEXIST : -ENOBUFS;
+	err = charge_held(qp, side, rx->skb);
+	if (unlikely(err)) {
+		last = find_farthest(side, psn);
+		if (last != rx->skb) {
+			*dropped = get_first_psn(last);
+			drop_held(qp, side, last);
+			pavo_count(qp, rx_drop_out_of_sequence);
+			err = charge_held(qp, side, rx->skb);
+		}
+	}
+	if (unlikely(err)) {
+		xa_erase_bh(&side->held, rx->pkt.psn);
 		return err;
-	__skb_queue_after(&side->held, before, rx->skb);
+	}
 	pavo_count(qp, rx_held);
 	return 0;
 }
 
 void pavo_held_release(struct pavo_qp *qp, struct pavo_side *side, u32 psn)
 {
-	struct sk_buff *skb = skb_peek(&side->held);
+	/* Those that began before @psn may end behind it. */
+	struct sk_buff *skb = find_held(side,
+					pavo_psn_add(psn, -(s32)PAVO_HELD_PSNS),
+					PAVO_HELD_PSNS + 1);
 
-	if (pavo_psn_diff(get_first_psn(skb), psn) > 0)
+	if (!skb)
 		return;
-	__skb_unlink(skb, &side->held);
+	xa_erase_bh(&side->held, get_first_psn(skb));
 	uncharge_bytes(qp, side, skb);
 	/* The user's charge stays: the backlog has it now. */
 	skb_queue_head(&side->backlog, skb);
@@ -102,7 +138,7 @@ void pavo_held_forget(struct pavo_qp *qp, struct pavo_side *side)
 {
 	struct sk_buff *skb;
 
-	while ((skb = skb_peek(&side->held))) {
+	while ((skb = find_held(side, 0, PAVO_PSN_MASK + 1))) {
 		drop_held(qp, side, skb);
 		pavo_count(qp, rx_drop_state);
 	}

@@ -3,9 +3,9 @@
  * out_of_order.h - packets behind a gap, which a side holds until the gap closes, as TCP's
  * out-of-order queue.
  *
- * Each is a whole skb, in the order of first PSNs. When the packet before it has been handled it
- * moves to the front of the backlog, so it is handled as one that arrives then; a part that has
- * been executed meanwhile is skipped (pavo_rx_skip()). At most one copy of a PSN is held.
+ * Each is a whole skb, found by its first PSN. When the packet before it has been handled it moves
+ * to the front of the backlog, so it is handled as one that arrives then; a part that has been
+ * executed meanwhile is skipped (pavo_rx_skip()). At most one copy of a PSN is held.
  *
  * The bytes of a side and of an adapter have bounds, and a packet counts in its user's share of
  * those that wait. Beyond a bound the farthest one is dropped: it would have to wait longest.
@@ -20,15 +20,16 @@
 
 #include <linux/skbuff.h>
 #include <linux/types.h>
+#include "wire/psn.h"
 
 struct pavo_qp;
 struct pavo_side;
 struct pavo_rx;
 
 /** How far behind the gap a held packet may begin, in PSNs; so a side holds fewer packets. */
-#define PAVO_HELD_PSNS 256
-/** Most bytes (truesize) that a side holds: four for each that its peer may send behind a gap. */
-#define PAVO_HELD_BYTES (4 << 20)
+#define PAVO_HELD_PSNS PAVO_PSN_WINDOW
+/** Most bytes (truesize) that a side holds: PAVO_HELD_PSNS packets of 4 KiB, and as much again. */
+#define PAVO_HELD_BYTES (64 << 20)
 /** Most bytes that all sides of an adapter hold. */
 #define PAVO_HELD_OF_ADAPTER (256 << 20)
 

@@ -18,6 +18,7 @@
 #include <linux/skbuff.h>
 #include <linux/spinlock.h>
 #include <linux/time64.h>
+#include <linux/xarray.h>
 #include "memory/odp.h"
 #include "memory/rkm.h"
 #include "net/xmit.h"
@@ -44,7 +45,7 @@ enum pavo_stage {
  * @lock:    held by the owner, BH disabled
  * @pending: event bits of the side
  * @backlog: verified packets that wait; has a lock of its own
- * @held:    packets behind a gap (out_of_order.h); the owner's
+ * @held:    packets behind a gap by their first PSN (out_of_order.h); the owner's
  * @held_bytes: their truesize
  * @released: the packet on the backlog that was held; NULL: none. The owner's
  * @missing: pages that the side waits for; packets stay on the backlog meanwhile
@@ -60,7 +61,7 @@ struct pavo_side {
 	spinlock_t lock; /* ownership of the side */
 	unsigned long pending;
 	struct sk_buff_head backlog;
-	struct sk_buff_head held;
+	struct xarray held;
 	u32 held_bytes;
 	const struct sk_buff *released;
 	struct pavo_missing missing;
@@ -83,7 +84,7 @@ static inline void pavo_side_init(struct pavo_side *side)
 	side->index = 0;
 	side->resting = false;
 	skb_queue_head_init(&side->backlog);
-	__skb_queue_head_init(&side->held);
+	xa_init_flags(&side->held, XA_FLAGS_LOCK_BH);
 	side->held_bytes = 0;
 	side->released = NULL;
 }
@@ -151,7 +152,7 @@ static inline enum pavo_status pavo_side_defer_current(struct pavo_side *side,
 static inline void pavo_side_close_gap(struct pavo_qp *qp,
 				       struct pavo_side *side, u32 psn)
 {
-	if (unlikely(!skb_queue_empty(&side->held)))
+	if (unlikely(!xa_empty(&side->held)))
 		pavo_held_release(qp, side, psn);
 }
 

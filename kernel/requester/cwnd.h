@@ -1,70 +1,96 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * cwnd.h - the cwnd: how many packets of a QP may be in flight.
+ * cwnd.h - the cwnd: how many packets of a QP may be in flight. congestion.h changes it. Pure.
  *
- * The engine of sources.md#engine-3-4-1 has no cwnd and relies on a fabric that loses no
- * packets. Ethernet and a receiver's queues lose packets when too many are in flight. So
- * every loss halves the cwnd, and every cwnd of acknowledged packets widens it a little, as in
- * TCP (RFC 5681, 3.1: multiplicative decrease, additive increase). Pure.
+ * The engine of sources.md#engine-3-4-1 has no cwnd and relies on a fabric that loses no packets.
+ * Ethernet and a receiver's queues lose packets when too many are in flight.
  */
 #ifndef PAVO_CWND_H
 #define PAVO_CWND_H
 
 #include <linux/types.h>
 
-/** Largest cwnd, with which a QP begins. */
+/** The cwnd with which a QP begins; towards a peer that sends no SACKs, also the largest. */
 #define PAVO_CWND 128
 /** Smallest cwnd: one chunk of a long read (PAVO_READ_CHUNK). */
 #define PAVO_CWND_LEAST 32
-/** Packets by which a cwnd grows. */
+/** Largest cwnd: 16 MiB in packets of 4 KiB, 3 Gbit/s over 50 ms. */
+#define PAVO_CWND_MOST 4096
+/** Packets by which a cwnd grows in a round trip. */
 #define PAVO_CWND_STEP 4
 
 /**
  * struct pavo_cwnd - the cwnd of a QP.
- * @size:  packets that may be in flight
- * @acked: packets acknowledged since @size changed last
+ * @size:      packets that may be in flight
+ * @acked:     packets acknowledged since @size changed last
+ * @most:      largest @size for the time being
+ * @threshold: below it @size doubles in a round trip (slow start, RFC 5681, 3.1)
+ * @rate:      packets that a path may carry in a microsecond: 4 KiB, 32 Gbit/s. More packets than
+ *             so many for a round trip would wait in queues
+ * @calm:      steps without a sign of congestion
+ * @wanted:    @size would have grown beyond @most
+ * @final:     @most does not change
  */
 struct pavo_cwnd {
 	u32 size;
 	u32 acked;
+	u32 most;
+	u32 threshold;
+	u8 rate;
+	u8 calm;
+	bool wanted;
+	bool final;
 };
 
 static inline void pavo_cwnd_init(struct pavo_cwnd *w)
 {
-	w->size = PAVO_CWND;
-	w->acked = 0;
+	*w = (struct pavo_cwnd){
+		.size = PAVO_CWND,
+		.most = PAVO_CWND,
+		.threshold = PAVO_CWND_MOST,
+		.rate = 1,
+	};
 }
 
-/** pavo_cwnd_lost - shrink after a loss. */
-static inline void pavo_cwnd_lost(struct pavo_cwnd *w)
+/** pavo_cwnd_set_most - set @most; @size does not exceed it. */
+static inline void pavo_cwnd_set_most(struct pavo_cwnd *w, u32 most)
 {
-	w->size /= 2;
-	if (w->size < PAVO_CWND_LEAST)
-		w->size = PAVO_CWND_LEAST;
-	w->acked = 0;
+	w->most = most;
+	w->wanted = false;
+	if (w->size > most)
+		w->size = most;
 }
 
-/** pavo_cwnd_reduce - shrink after a loss without a timeout: to 0.7, as RFC 9438, 4.6. */
-static inline void pavo_cwnd_reduce(struct pavo_cwnd *w)
+/** pavo_cwnd_fills - true if the cwnd is as large as a round trip of @rtt microseconds needs. */
+static inline bool pavo_cwnd_fills(const struct pavo_cwnd *w, u32 rtt)
 {
-	w->size = w->size * 7 / 10;
-	if (w->size < PAVO_CWND_LEAST)
-		w->size = PAVO_CWND_LEAST;
-	w->acked = 0;
+	return w->size >= PAVO_CWND && w->size / w->rate >= rtt;
 }
 
-/** pavo_cwnd_acked - count @packets more that were acknowledged, and grow if due. */
-static inline void pavo_cwnd_acked(struct pavo_cwnd *w, u32 packets)
+/** pavo_cwnd_grow - let @packets more be in flight, up to @most. */
+static inline void pavo_cwnd_grow(struct pavo_cwnd *w, u32 packets)
 {
-	if (w->size == PAVO_CWND)
+	w->size += packets;
+	w->acked = 0;
+	if (w->size <= w->most)
 		return;
+	w->size = w->most;
+	w->wanted = !w->final;
+}
+
+/** pavo_cwnd_shrink - let @size packets be in flight, at least PAVO_CWND_LEAST. */
+static inline void pavo_cwnd_shrink(struct pavo_cwnd *w, u32 size)
+{
+	w->size = size < PAVO_CWND_LEAST ? PAVO_CWND_LEAST : size;
+	w->acked = 0;
+	w->calm = 0;
+}
+
+/** pavo_cwnd_step - count @packets that were acknowledged. Return: true: a cwnd of them is. */
+static inline bool pavo_cwnd_step(struct pavo_cwnd *w, u32 packets)
+{
 	w->acked += packets;
-	if (w->acked < w->size)
-		return;
-	w->size += PAVO_CWND_STEP;
-	if (w->size > PAVO_CWND)
-		w->size = PAVO_CWND;
-	w->acked = 0;
+	return w->acked >= w->size;
 }
 
 /** pavo_cwnd_admits - true if @packets more may be sent beside @in_flight: always if that is 0. */
@@ -77,7 +103,7 @@ static inline bool pavo_cwnd_admits(const struct pavo_cwnd *w, u32 in_flight,
 /** pavo_cwnd_get_ack_req - packets after which AckReq is set. */
 static inline u32 pavo_cwnd_get_ack_req(const struct pavo_cwnd *w)
 {
-	return w->size / 4;
+	return (w->size < PAVO_CWND ? w->size : PAVO_CWND) / 4;
 }
 
 #endif /* PAVO_CWND_H */

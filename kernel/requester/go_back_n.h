@@ -7,6 +7,7 @@
 #ifndef PAVO_GO_BACK_N_H
 #define PAVO_GO_BACK_N_H
 
+#include "requester/congestion.h"
 #include "requester/recovery.h"
 
 static inline bool pavo_gbn_admits(const struct pavo_recovery *r, u32 npkts)
@@ -33,6 +34,11 @@ static inline unsigned int pavo_gbn_sent(struct pavo_recovery *r, u32 npkts,
 static inline unsigned int pavo_gbn_released(struct pavo_recovery *r, u32 from,
 					     u64 now)
 {
+	const struct pavo_progress progress = {
+		.packets = (u32)pavo_psn_diff(r->upsn, from),
+	};
+
+	pavo_cc_loss.acked(&r->cwnd, &progress);
 	r->probing = false;
 	r->went_back = false;
 	if (pavo_psn_diff(r->upsn, r->next) <= 0)
@@ -56,7 +62,7 @@ static inline unsigned int pavo_gbn_handle_gap(struct pavo_recovery *r, u32 psn,
 	}
 	if (pavo_timer_retry(&r->timer, now))
 		return PAVO_REC_NO_RETRY;
-	pavo_cwnd_lost(&r->cwnd);
+	pavo_cc_loss.lost(&r->cwnd, 1, false);
 	r->went_back = true;
 	r->reads_out = 0;
 	r->reads_resent = 0;

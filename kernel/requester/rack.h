@@ -8,6 +8,7 @@
 #ifndef PAVO_RACK_H
 #define PAVO_RACK_H
 
+#include <linux/math64.h>
 #include <linux/types.h>
 #include "wire/psn.h"
 
@@ -19,6 +20,10 @@
 #define PAVO_RACK_CALM 16
 /** How long @min_rtt is remembered: about ten seconds. */
 #define PAVO_RACK_MIN_AGE (10u * 1000 * 1000)
+/** Round trips of which the mean is taken: of so many, and all of a round. */
+#define PAVO_RACK_SAMPLES 8
+/** Rounds with little in flight after that, so that a queue of this sender's own is not in it. */
+#define PAVO_RACK_DRAIN 2
 /** Least time that a tail loss probe waits beyond what round trips explain. */
 #define PAVO_RACK_PROBE_SLACK 256u
 
@@ -29,13 +34,17 @@
  * @rtt:       its round trip
  * @srtt:      smoothed round trip (RFC 6298), 0: none was measured
  * @rttvar:    its variation
- * @min_rtt:   the shortest smoothed round trip of the last 10 to 20 s
+ * @sum:       of the round trips of this round: the packets that were in flight when it began
+ * @count:     how many they are
+ * @min_rtt:   the shortest mean of a round in the last 10 to 20 s; 0: no round has ended
  * @next_min:  the shortest one since @min_since
  * @min_since: when @next_min began
+ * @drain:     rounds in which little is to be in flight
  * @steps:     quarters of @srtt in the reordering window
  * @calm:      recoveries since @steps changed
  * @valid:     @at, @psn and @rtt are set
  * @reordered: a packet has arrived behind one that was sent later
+ * @delayed:   the mean of the last round was twice @min_rtt: a queue has grown
  */
 struct pavo_rack {
 	u32 at;
@@ -43,13 +52,17 @@ struct pavo_rack {
 	u32 rtt;
 	u32 srtt;
 	u32 rttvar;
+	u64 sum;
+	u32 count;
 	u32 min_rtt;
 	u32 next_min;
 	u32 min_since;
 	u8 steps;
 	u8 calm;
+	u8 drain;
 	bool valid;
 	bool reordered;
+	bool delayed;
 };
 
 /** pavo_rack_get_time - the time in the units of this file. */
@@ -69,41 +82,64 @@ static inline void pavo_rack_init(struct pavo_rack *rack)
 	*rack = (struct pavo_rack){ .steps = 1 };
 }
 
-/*
- * The shortest smoothed round trip: a packet that overtakes others says little of the path. Older
- * ones are forgotten, because a path may change.
- */
-static inline void pavo_rack_note_min(struct pavo_rack *rack, u32 now)
-{
-	if (rack->srtt < rack->next_min)
-		rack->next_min = rack->srtt;
-	if (rack->srtt < rack->min_rtt)
-		rack->min_rtt = rack->srtt;
-	if (now - rack->min_since < PAVO_RACK_MIN_AGE)
-		return;
-	rack->min_rtt = rack->next_min;
-	rack->next_min = rack->srtt;
-	rack->min_since = now;
-}
-
 /** pavo_rack_measure - take a round trip into account: RFC 6298, 2.2 and 2.3. */
-static inline void pavo_rack_measure(struct pavo_rack *rack, u32 rtt, u32 now)
+static inline void pavo_rack_measure(struct pavo_rack *rack, u32 rtt)
 {
 	u32 off = rtt > rack->srtt ? rtt - rack->srtt : rack->srtt - rtt;
 
 	if (!rtt)
 		rtt = 1;
+	rack->sum += rtt;
+	rack->count++;
 	if (!rack->srtt) {
 		rack->srtt = rtt;
 		rack->rttvar = rtt / 2;
-		rack->min_rtt = rtt;
-		rack->next_min = rtt;
-		rack->min_since = now;
 		return;
 	}
 	rack->rttvar = (3 * rack->rttvar + off) / 4;
 	rack->srtt = (7 * rack->srtt + rtt + 7) / 8;
-	pavo_rack_note_min(rack, now);
+}
+
+/*
+ * The shortest round: packets of one round may differ much, as some overtake others. Older rounds
+ * are forgotten, because a path may change.
+ */
+static inline void pavo_rack_note_min(struct pavo_rack *rack, u32 mean, u32 now)
+{
+	if (!rack->min_rtt) {
+		rack->min_since = now;
+		rack->next_min = mean;
+		rack->min_rtt = mean;
+	}
+	if (mean < rack->next_min)
+		rack->next_min = mean;
+	if (mean < rack->min_rtt)
+		rack->min_rtt = mean;
+	if (now - rack->min_since < PAVO_RACK_MIN_AGE)
+		return;
+	rack->min_rtt = rack->next_min;
+	rack->next_min = mean;
+	rack->min_since = now;
+	rack->drain = PAVO_RACK_DRAIN;
+}
+
+/*
+ * The packets that were in flight when the round began were answered. A round with few round trips
+ * goes on.
+ */
+static inline void pavo_rack_end_round(struct pavo_rack *rack, u32 now)
+{
+	u32 mean;
+
+	if (rack->count < PAVO_RACK_SAMPLES)
+		return;
+	mean = (u32)div_u64(rack->sum, rack->count);
+	if (rack->drain)
+		rack->drain--;
+	pavo_rack_note_min(rack, mean, now);
+	rack->delayed = mean > 2 * rack->min_rtt;
+	rack->sum = 0;
+	rack->count = 0;
 }
 
 /**
@@ -171,12 +207,6 @@ static inline void pavo_rack_recovered(struct pavo_rack *rack)
 		return;
 	rack->calm = 0;
 	rack->steps = 1;
-}
-
-/** pavo_rack_is_delayed - true if round trips show a queue: a loss is one of congestion. */
-static inline bool pavo_rack_is_delayed(const struct pavo_rack *rack)
-{
-	return rack->srtt > 2 * rack->min_rtt;
 }
 
 /** pavo_rack_get_probe_wait - how long a tail loss probe waits after the last transmission. */

@@ -45,20 +45,28 @@ void pavo_recovery_begin_sacks(struct pavo_recovery *r, u64 now)
 	pavo_board_init(b, r->upsn);
 	/* When they were sent is unknown, so their answers are no measure of a round trip. */
 	pavo_psn_set_add(&b->resent, r->upsn, pavo_psn_diff(r->sent, r->upsn));
-	for (n = 0; n < PAVO_PSN_SET; n++)
+	for (n = 0; n < b->size; n++)
 		b->sent_at[n] = pavo_rack_get_time(now);
+	r->cwnd.final = false;
+	pavo_cwnd_set_most(&r->cwnd, b->size / 2);
 	r->sacks = true;
 }
 
 unsigned int pavo_recovery_end_sacks(struct pavo_recovery *r)
 {
 	r->sacks = false;
+	pavo_cwnd_set_most(&r->cwnd, PAVO_CWND);
 	r->timer.repair = 0;
 	r->probing = false;
 	r->went_back = true;
 	r->reads_out = 0;
 	r->next = r->upsn;
 	return PAVO_REC_SEEK | PAVO_REC_RETRANSMIT;
+}
+
+void pavo_recovery_set_mtu(struct pavo_recovery *r, u32 mtu)
+{
+	r->cwnd.rate = 4096 / mtu;
 }
 
 void pavo_recovery_set_limits(struct pavo_recovery *r, u64 timeout, u8 retries,

@@ -30,7 +30,7 @@ static inline u8 pavo_recovery_get_attempt(const struct pavo_recovery *r)
 {
 	if (!pavo_recovery_is_repair(r))
 		return 0;
-	return (r->board->attempts[r->next % PAVO_PSN_SET] + 1) &
+	return (*pavo_board_get_attempts(r->board, r->next) + 1) &
 	       PAVO_ATTEMPT_MASK;
 }
 
@@ -43,74 +43,94 @@ static inline void pavo_recovery_note_echo(struct pavo_recovery *r,
 					   u64 now)
 {
 	struct pavo_scoreboard *b = r->board;
-	u32 n = sack->echo % PAVO_PSN_SET, at = b->sent_at[n];
+	u32 at = *pavo_board_get_time(b, sack->echo);
 	s32 ahead = pavo_psn_diff(sack->echo, r->sent);
 
-	if (ahead >= 0 || ahead < -(s32)PAVO_PSN_SET || !sack->attempt ||
-	    sack->attempt != (b->attempts[n] & PAVO_ATTEMPT_MASK))
+	if (ahead >= 0 || ahead < -(s32)b->size || !sack->attempt ||
+	    sack->attempt != (*pavo_board_get_attempts(b, sack->echo) &
+			      PAVO_ATTEMPT_MASK))
 		return;
-	pavo_rack_measure(&b->rack, pavo_rack_get_time(now) - at,
-			  pavo_rack_get_time(now));
+	pavo_rack_measure(&b->rack, pavo_rack_get_time(now) - at);
 	pavo_rack_arrived(&b->rack, at, sack->echo, pavo_rack_get_time(now));
 }
 
 /**
+ * struct pavo_sack_news - the map of a SACK, then what of it was not known.
+ * @expected: the PSN that the peer expects
+ * @psn:      the first one of the map
+ * @set:      those that are held, as distances from @psn
+ * @words:    its bits
+ */
+struct pavo_sack_news {
+	u32 expected;
+	u32 psn;
+	struct pavo_psn_set set;
+	u64 words[PAVO_SACK_PSNS / 64];
+};
+
+/** pavo_sack_news_load - begin with all that the map of a SACK says. */
+static inline void pavo_sack_news_load(struct pavo_sack_news *news,
+				       u32 expected,
+				       const struct pavo_sack *sack)
+{
+	news->expected = expected;
+	news->psn = pavo_psn_add(expected, 64 * sack->from);
+	memcpy(news->words, sack->map, sizeof(news->words));
+	pavo_psn_set_load(&news->set, news->words, PAVO_SACK_PSNS);
+}
+
+/**
  * pavo_recovery_take_map - note what the peer holds, in front of the ACK that is in the same SACK.
- * @r:        the machine
- * @policy:   its policy
- * @expected: the PSN that the peer expects; the map begins there
- * @sack:     what the SACK says
+ * @r:      the machine
+ * @policy: its policy
+ * @news:   what the SACK says; what was known is removed
  *
  * A SACK that came late, or that names packets that were never sent, is believed as far as it can
  * be true: what a forger gains is a wait for the loss timer.
- *
- * Return: what is news, as distances from @expected.
  */
-static __always_inline struct pavo_psn_set
+static __always_inline void
 pavo_recovery_take_map(struct pavo_recovery *r,
-		       const struct pavo_recovery_policy *policy, u32 expected,
-		       const struct pavo_sack *sack)
+		       const struct pavo_recovery_policy *policy,
+		       struct pavo_sack_news *news)
 {
-	const struct pavo_psn_set map = pavo_board_read_map(sack);
-	u32 until = pavo_psn_diff(r->sent, expected), at, psn;
-	struct pavo_psn_set news = {};
+	u32 at, psn;
 
-	if (until > PAVO_PSN_SET)
-		until = PAVO_PSN_SET;
-	/* The expected packet itself is not held. */
-	for (at = 1; at < until; at++) {
-		at += pavo_psn_set_find(&map, at, until - at, true);
-		psn = pavo_psn_add(expected, at);
-		if (at == until || pavo_psn_diff(psn, r->upsn) <= 0 ||
+	for (at = 0; at < PAVO_SACK_PSNS; at++) {
+		at += pavo_psn_set_find(&news->set, at, PAVO_SACK_PSNS - at,
+					true);
+		psn = pavo_psn_add(news->psn, at);
+		if (at == PAVO_SACK_PSNS)
+			break;
+		if (psn == news->expected || pavo_psn_diff(psn, r->upsn) <= 0 ||
+		    pavo_psn_diff(psn, r->sent) >= 0 ||
 		    pavo_psn_set_has(&r->board->held, psn))
-			continue;
-		pavo_psn_set_add(&news, at, 1);
-		policy->held(r, psn);
+			pavo_psn_set_remove(&news->set, at, 1);
+		else
+			policy->held(r, psn);
 	}
-	return news;
 }
 
 /**
  * pavo_recovery_handle_sack - event: the rest of a SACK, behind its map and the ACK in it.
  * @r:        the machine
  * @policy:   its policy
- * @expected: the PSN that the peer expects
  * @sack:     what the SACK says
- * @news:     what pavo_recovery_take_map() has returned
+ * @news:     what pavo_recovery_take_map() has set
  * @now:      the time, ns
  */
 static __always_inline unsigned int
 pavo_recovery_handle_sack(struct pavo_recovery *r,
 			  const struct pavo_recovery_policy *policy,
-			  u32 expected, const struct pavo_sack *sack,
-			  const struct pavo_psn_set *news, u64 now)
+			  const struct pavo_sack *sack,
+			  const struct pavo_sack_news *news, u64 now)
 {
 	u32 at;
 
-	for (at = 0; at < PAVO_PSN_SET; at++) {
-		at += pavo_psn_set_find(news, at, PAVO_PSN_SET - at, true);
-		if (at < PAVO_PSN_SET)
-			policy->arrived(r, pavo_psn_add(expected, at), now);
+	for (at = 0; at < PAVO_SACK_PSNS; at++) {
+		at += pavo_psn_set_find(&news->set, at, PAVO_SACK_PSNS - at,
+					true);
+		if (at < PAVO_SACK_PSNS)
+			policy->arrived(r, pavo_psn_add(news->psn, at), now);
 	}
 	pavo_recovery_note_echo(r, sack, now);
 	if (sack->dups != r->board->dups) {

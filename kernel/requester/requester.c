@@ -72,11 +72,8 @@ static int alloc_private(struct pavo_qp *qp, bool keeps_wr_ids)
 			kvcalloc(req->count, sizeof(u64), GFP_KERNEL_ACCOUNT);
 	ring = kvcalloc(2 * req->count, sizeof(*ring), GFP_KERNEL_ACCOUNT);
 	req->messages = ring;
-	if (qp->sacks) {
-		req->board = kzalloc(sizeof(*req->board), GFP_KERNEL_ACCOUNT);
-		if (!req->board)
-			return -ENOMEM;
-	}
+	if (qp->sacks && pavo_board_create(&req->board))
+		return -ENOMEM;
 	if (!req->doorbells || !req->wqes || (keeps_wr_ids && !req->wr_id) ||
 	    !ring)
 		return -ENOMEM;
@@ -129,14 +126,13 @@ void pavo_requester_destroy(struct pavo_qp *qp)
 	kvfree(req->wqes);
 	kvfree(req->wr_id);
 	kvfree(req->messages);
-	kfree(req->board);
+	pavo_board_destroy(qp);
 	if (req->sq_mmap)
 		pavo_mmap_destroy(req->sq_mmap);
 	req->doorbells = NULL;
 	req->wqes = NULL;
 	req->wr_id = NULL;
 	req->messages = NULL;
-	req->board = NULL;
 	req->sq_mmap = NULL;
 }
 
@@ -187,6 +183,8 @@ void pavo_requester_ready(struct pavo_qp *qp)
 	struct pavo_requester *req = &qp->req;
 
 	if (!req->ready) {
+		if (pavo_is_reliable(qp))
+			pavo_recovery_set_mtu(&req->recovery, qp->attr.mtu);
 		pavo_recovery_start(&req->recovery, qp->attr.sq_psn);
 		req->ready = true;
 	}

@@ -78,6 +78,19 @@ enum pavo_status pavo_request_send(struct pavo_qp *qp, struct pavo_swqe *wqe,
 				   bool ack_req);
 enum pavo_status pavo_datagram_send(struct pavo_qp *qp, struct pavo_swqe *wqe);
 
+/* scoreboard.c */
+
+/* pavo_board_create - a scoreboard of the least size. Return: 0 or -ENOMEM. Sleeps. */
+int pavo_board_create(struct pavo_scoreboard **made);
+/* pavo_board_destroy - free the scoreboard of the QP, which is not used any more. */
+void pavo_board_destroy(struct pavo_qp *qp);
+/*
+ * pavo_board_double - let the scoreboard of the QP have twice as many PSNs.
+ *
+ * Return: 0; -EDQUOT: it has as many as it may, or those of the user or the adapter have; -ENOMEM.
+ */
+int pavo_board_double(struct pavo_qp *qp);
+
 /* response.c */
 enum pavo_status pavo_requester_handle(struct pavo_qp *qp, struct pavo_rx *rx);
 void pavo_requester_timeout(struct pavo_qp *qp);

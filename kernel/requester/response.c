@@ -35,6 +35,19 @@ static void fail_retries(struct pavo_qp *qp, unsigned int todo)
 	pavo_complete_fatal(qp, qp->req.recovery.upsn, status);
 }
 
+/*
+ * The cwnd would be wider than the scoreboard. On loopback there is no path to fill: more packets
+ * would only wait at the peer.
+ */
+static void widen_cwnd(struct pavo_qp *qp)
+{
+	struct pavo_recovery *r = &qp->req.recovery;
+
+	if (qp->flow.local || pavo_board_double(qp))
+		r->cwnd.final = true;
+	pavo_cwnd_set_most(&r->cwnd, r->board->size / 2);
+}
+
 /* Carry out what an event asks for (enum pavo_recovery_todo), but for data and strays. */
 static void carry_out_all(struct pavo_qp *qp, unsigned int todo)
 {
@@ -50,6 +63,8 @@ static void carry_out_all(struct pavo_qp *qp, unsigned int todo)
 		pavo_complete_acked(qp);
 	if (todo & PAVO_REC_RETRANSMIT)
 		trace_pavo_retransmit(qp);
+	if (todo & PAVO_REC_WIDEN)
+		widen_cwnd(qp);
 	if (todo & failed)
 		fail_retries(qp, todo);
 }
@@ -126,7 +141,7 @@ static void handle_sack(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
 	struct pavo_recovery *r = &qp->req.recovery;
 	u32 expected = pavo_psn_add(pkt->psn, 1);
-	struct pavo_psn_set news = {};
+	struct pavo_sack_news news pavo_uncleared;
 	unsigned int todo;
 
 	pavo_count(qp, rx_sacks);
@@ -136,15 +151,15 @@ static void handle_sack(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 				     pavo_recovery_handle_stray(r, pkt->psn));
 		return;
 	}
+	pavo_sack_news_load(&news, expected, &pkt->sack);
 	if (r->sacks)
-		news = pavo_recovery_take_map(r, &pavo_selective_repair,
-					      expected, &pkt->sack);
+		pavo_recovery_take_map(r, &pavo_selective_repair, &news);
 	if (expected != r->upsn)
 		acknowledge_psn(qp, pkt->psn);
 	if (!r->sacks || pavo_qp_get_state(qp) == IB_QPS_ERR)
 		return;
-	todo = pavo_recovery_handle_sack(r, &pavo_selective_repair, expected,
-					 &pkt->sack, &news, ktime_get_ns());
+	todo = pavo_recovery_handle_sack(r, &pavo_selective_repair, &pkt->sack,
+					 &news, ktime_get_ns());
 	carry_out(qp, todo);
 }
 

@@ -12,8 +12,17 @@
 #include "wire/psn_set.h"
 #include "wire/wire.h"
 
+/** PSNs of a scoreboard at first, and at most: powers of two. */
+#define PAVO_BOARD_LEAST 256u
+#define PAVO_BOARD_MOST PAVO_PSN_WINDOW
+/** Bytes of the memory of a scoreboard of @size PSNs: four sets, a time and a number for each. */
+#define PAVO_BOARD_BYTES(size) (11 * (size) / 2)
+
 /**
- * struct pavo_scoreboard - PSNs from UPSN to the last one that was sent.
+ * struct pavo_scoreboard - PSNs from UPSN to the last one that was sent. A PSN is held, here, lost,
+ * or in the network.
+ * @memory:   PAVO_BOARD_BYTES(@size) bytes of the caller
+ * @size:     PSNs
  * @held:     requests that the peer holds behind a gap
  * @here:     responses that this side holds behind a gap
  * @lost:     to be sent once more
@@ -22,15 +31,18 @@
  * @fack:     the latest PSN that is known to have arrived
  * @recover:  the recovery under way ends when UPSN is here
  * @widened:  likewise the round trip in which the reordering window was widened
+ * @round:    the round of round trips under way ends when UPSN is here
  * @rack:     round trips
  * @dups:     duplicates that the peer has counted (struct pavo_sack)
  * @lossy:    a packet was lost since the QP is in use
  * @waiting:  the repair timer runs for the reordering window, not for a tail loss probe
  * @probed:   a tail loss probe was sent since the last answer
- * @sent_at:  when each was sent last (pavo_rack_get_time()), by the lowest eight bits of the PSN
- * @attempts: how often it was sent before, likewise
+ * @sent_at:  when each was sent last (pavo_rack_get_time()): that of pavo_board_get_time()
+ * @attempts: how often it was sent before: that of pavo_board_get_attempts()
  */
 struct pavo_scoreboard {
+	void *memory;
+	u32 size;
 	struct pavo_psn_set held;
 	struct pavo_psn_set here;
 	struct pavo_psn_set lost;
@@ -39,24 +51,97 @@ struct pavo_scoreboard {
 	u32 fack;
 	u32 recover;
 	u32 widened;
+	u32 round;
 	struct pavo_rack rack;
 	u16 dups;
 	bool lossy;
 	bool waiting;
 	bool probed;
-	u32 sent_at[PAVO_PSN_SET];
-	u8 attempts[PAVO_PSN_SET];
+	u32 *sent_at;
+	u8 *attempts;
 };
+
+/** pavo_board_attach - use @memory for @size PSNs: PAVO_BOARD_BYTES(@size) zeros. */
+static inline void pavo_board_attach(struct pavo_scoreboard *b, void *memory,
+				     u32 size)
+{
+	u64 *words = (u64 *)memory;
+
+	b->memory = memory;
+	b->size = size;
+	pavo_psn_set_init(&b->held, words, size);
+	pavo_psn_set_init(&b->here, words + size / 64, size);
+	pavo_psn_set_init(&b->lost, words + 2 * size / 64, size);
+	pavo_psn_set_init(&b->resent, words + 3 * size / 64, size);
+	b->sent_at = (u32 *)(words + 4 * size / 64);
+	b->attempts = (u8 *)(b->sent_at + size);
+}
+
+/** pavo_board_get_time - when @psn was sent last. */
+static inline u32 *pavo_board_get_time(const struct pavo_scoreboard *b, u32 psn)
+{
+	return &b->sent_at[psn & (b->size - 1)];
+}
+
+/** pavo_board_get_attempts - how often @psn was sent before. */
+static inline u8 *pavo_board_get_attempts(const struct pavo_scoreboard *b,
+					  u32 psn)
+{
+	return &b->attempts[psn & (b->size - 1)];
+}
 
 /** pavo_board_init - no packet is in flight; @psn is the first one that is to be sent. */
 static inline void pavo_board_init(struct pavo_scoreboard *b, u32 psn)
 {
-	memset(b, 0, sizeof(*b));
-	b->executed = psn;
-	b->fack = pavo_psn_add(psn, -1);
-	b->recover = psn;
-	b->widened = psn;
+	void *memory = b->memory;
+	u32 size = b->size;
+
+	memset(memory, 0, PAVO_BOARD_BYTES(size));
+	*b = (struct pavo_scoreboard){
+		.executed = psn,
+		.fack = pavo_psn_add(psn, -1),
+		.recover = psn,
+		.widened = psn,
+		.round = psn,
+	};
+	pavo_board_attach(b, memory, size);
 	pavo_rack_init(&b->rack);
+}
+
+static inline void pavo_board_copy_mark(struct pavo_psn_set *to,
+					const struct pavo_psn_set *from,
+					u32 psn)
+{
+	if (pavo_psn_set_has(from, psn))
+		pavo_psn_set_add(to, psn, 1);
+}
+
+/**
+ * pavo_board_grow - use more memory.
+ * @b:      the scoreboard
+ * @memory: as of pavo_board_attach()
+ * @size:   more than now
+ * @psn:    UPSN
+ * @n:      packets in flight
+ *
+ * Return: the memory that was used before.
+ */
+static inline void *pavo_board_grow(struct pavo_scoreboard *b, void *memory,
+				    u32 size, u32 psn, u32 n)
+{
+	const struct pavo_scoreboard old = *b;
+
+	pavo_board_attach(b, memory, size);
+	for (; n; n--, psn = pavo_psn_add(psn, 1)) {
+		pavo_board_copy_mark(&b->held, &old.held, psn);
+		pavo_board_copy_mark(&b->here, &old.here, psn);
+		pavo_board_copy_mark(&b->lost, &old.lost, psn);
+		pavo_board_copy_mark(&b->resent, &old.resent, psn);
+		*pavo_board_get_time(b, psn) = *pavo_board_get_time(&old, psn);
+		*pavo_board_get_attempts(b, psn) =
+			*pavo_board_get_attempts(&old, psn);
+	}
+	return old.memory;
 }
 
 /** pavo_board_forget - @n PSNs from @psn on are done. */
@@ -110,32 +195,38 @@ static inline void pavo_board_pass(struct pavo_scoreboard *b, u32 psn,
 		b->rack.valid = false;
 }
 
-/** pavo_board_read_map - the map of a SACK as a set: PSN 0 is the expected one. */
-static inline struct pavo_psn_set pavo_board_read_map(const struct pavo_sack *s)
+/** pavo_board_lose - the packet of @psn is to be sent once more, unless its response is here. */
+static inline void pavo_board_lose(struct pavo_scoreboard *b, u32 psn)
 {
-	return (struct pavo_psn_set){ { s->map[0], s->map[1], s->map[2],
-					s->map[3] } };
+	if (pavo_psn_set_has(&b->here, psn))
+		return;
+	pavo_psn_set_remove(&b->held, psn, 1);
+	pavo_psn_set_add(&b->lost, psn, 1);
 }
 
-/** pavo_board_get_settled - the PSNs that are not in the network: held, here or lost. */
-static inline struct pavo_psn_set
-pavo_board_get_settled(const struct pavo_scoreboard *b)
+/** pavo_board_find_open - find a packet in the network, as pavo_psn_set_find(). */
+static inline u32 pavo_board_find_open(const struct pavo_scoreboard *b, u32 psn,
+				       u32 n)
 {
-	struct pavo_psn_set set;
-	u32 i;
+	u32 i, took;
+	u64 word, mask;
 
-	for (i = 0; i < PAVO_PSN_SET / 64; i++)
-		set.words[i] = b->held.words[i] | b->here.words[i] |
-			       b->lost.words[i];
-	return set;
+	for (i = 0; i < n; i += took) {
+		mask = pavo_psn_set_get_mask(psn + i, n - i, &took);
+		word = *pavo_psn_set_get_part(&b->held, psn + i) |
+		       *pavo_psn_set_get_part(&b->here, psn + i) |
+		       *pavo_psn_set_get_part(&b->lost, psn + i);
+		word = ~word & mask;
+		if (word)
+			return i + __builtin_ctzll(word) - (psn + i) % 64;
+	}
+	return n;
 }
 
 /** pavo_board_count_away - sent packets that are not in the network: held, here or lost. */
 static inline u32 pavo_board_count_away(const struct pavo_scoreboard *b)
 {
-	struct pavo_psn_set set = pavo_board_get_settled(b);
-
-	return pavo_psn_set_count(&set);
+	return b->held.count + b->here.count + b->lost.count;
 }
 
 #endif /* PAVO_SCOREBOARD_H */

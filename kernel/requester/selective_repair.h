@@ -10,6 +10,7 @@
 #ifndef PAVO_SELECTIVE_REPAIR_H
 #define PAVO_SELECTIVE_REPAIR_H
 
+#include "requester/congestion.h"
 #include "requester/go_back_n.h"
 
 /* Continue with the oldest packet that is lost, or behind all that was sent. */
@@ -55,10 +56,12 @@ static inline bool pavo_sr_admits(const struct pavo_recovery *r, u32 npkts)
 	/* After the loss timer what counts as in flight may be lost. */
 	if (r->probing && span)
 		return r->next == r->upsn;
-	if (!pavo_recovery_is_retransmit(r) && span + npkts > PAVO_PSN_SET)
+	if (!pavo_recovery_is_retransmit(r) && span + npkts > r->board->size)
 		return false;
-	return pavo_cwnd_admits(&r->cwnd,
-				span - pavo_board_count_away(r->board), npkts);
+	span -= pavo_board_count_away(r->board);
+	if (unlikely(r->board->rack.drain) && span >= PAVO_CWND_LEAST)
+		return false;
+	return pavo_cwnd_admits(&r->cwnd, span, npkts);
 }
 
 /*
@@ -80,13 +83,14 @@ static inline unsigned int pavo_sr_sent(struct pavo_recovery *r, u32 npkts,
 {
 	u32 psn = r->next, end = pavo_psn_add(psn, npkts), i;
 	struct pavo_scoreboard *b = r->board;
+	u8 *attempts;
 
 	if (!r->sacks)
 		return pavo_gbn_sent(r, npkts, again, now);
 	for (i = 0; i < npkts; i++, psn++) {
-		b->sent_at[psn % PAVO_PSN_SET] = pavo_rack_get_time(now);
-		b->attempts[psn % PAVO_PSN_SET] =
-			again ? b->attempts[psn % PAVO_PSN_SET] + 1 : 0;
+		*pavo_board_get_time(b, psn) = pavo_rack_get_time(now);
+		attempts = pavo_board_get_attempts(b, psn);
+		*attempts = again ? *attempts + 1 : 0;
 	}
 	if (again) {
 		pavo_psn_set_add(&b->resent, r->next, npkts);
@@ -109,26 +113,33 @@ static inline void pavo_sr_refused(struct pavo_recovery *r, u32 psn)
 		pavo_gbn_refused(r, psn);
 		return;
 	}
-	at = b->sent_at[psn % PAVO_PSN_SET];
+	at = *pavo_board_get_time(b, psn);
 	for (; pavo_psn_diff(psn, r->sent) < 0; psn = pavo_psn_add(psn, 1)) {
-		if ((s32)(b->sent_at[psn % PAVO_PSN_SET] - at) >= 0 &&
+		if ((s32)(*pavo_board_get_time(b, psn) - at) >= 0 &&
 		    !pavo_board_has_arrived(b, psn))
-			pavo_psn_set_add(&b->lost, psn, 1);
+			pavo_board_lose(b, psn);
 	}
 	pavo_sr_continue(r);
 }
 
 /* ------------------------------------------------- what has arrived */
 
+/* The packet of @psn has arrived before one that was sent before it: that may have overtaken. */
+static inline bool pavo_sr_has_jumped(const struct pavo_scoreboard *b, u32 psn)
+{
+	return pavo_psn_diff(psn, b->fack) > 1;
+}
+
 /*
  * The packet of @psn has arrived. An answer to a retransmission that comes far sooner than any
- * round trip is one to an earlier transmission.
+ * round trip is one to an earlier transmission. A packet that overtakes says nothing of the round
+ * trips of the others.
  */
 static inline void pavo_sr_note_arrival(struct pavo_recovery *r, u32 psn,
 					u64 now)
 {
 	struct pavo_scoreboard *b = r->board;
-	u32 at = b->sent_at[psn % PAVO_PSN_SET];
+	u32 at = *pavo_board_get_time(b, psn);
 	u32 rtt = pavo_rack_get_time(now) - at;
 
 	b->probed = false;
@@ -139,17 +150,15 @@ static inline void pavo_sr_note_arrival(struct pavo_recovery *r, u32 psn,
 	} else {
 		if (pavo_psn_diff(psn, b->fack) < 0)
 			b->rack.reordered = true;
-		pavo_rack_measure(&b->rack, rtt, pavo_rack_get_time(now));
+		if (!pavo_sr_has_jumped(b, psn))
+			pavo_rack_measure(&b->rack, rtt);
 	}
 	if (pavo_psn_diff(psn, b->fack) > 0)
 		b->fack = psn;
 	pavo_rack_arrived(&b->rack, at, psn, pavo_rack_get_time(now));
 }
 
-/*
- * A recovery begins. The cwnd shrinks if a queue has grown, or if an eighth of it is lost at once:
- * a single loss alone is no sign of congestion.
- */
+/* A recovery begins: @fresh packets are lost that were sent once. */
 static inline void pavo_sr_begin_recovery(struct pavo_recovery *r, u32 fresh)
 {
 	struct pavo_scoreboard *b = r->board;
@@ -159,42 +168,46 @@ static inline void pavo_sr_begin_recovery(struct pavo_recovery *r, u32 fresh)
 		return;
 	b->recover = r->sent;
 	pavo_rack_recovered(&b->rack);
-	if (pavo_rack_is_delayed(&b->rack) || 8 * fresh > r->cwnd.size)
-		pavo_cwnd_reduce(&r->cwnd);
+	pavo_cc_delay.lost(&r->cwnd, fresh, b->rack.delayed);
 }
 
 /*
  * Find what is lost: sent before a packet that has arrived, and not known to be there although the
- * reordering window has passed.
+ * reordering window has passed. Packets are sent in the order of their PSNs but for those that are
+ * sent again, so a packet that was sent later than the latest arrival ends the search.
  */
 static inline unsigned int pavo_sr_detect(struct pavo_recovery *r, u64 now)
 {
 	struct pavo_scoreboard *b = r->board;
-	struct pavo_psn_set settled = pavo_board_get_settled(b);
 	u32 span = pavo_psn_diff(r->sent, r->upsn), i, wait = 0;
-	u32 found = 0, fresh = 0;
-	u32 behind =
-		pavo_psn_set_count(&b->held) + pavo_psn_set_count(&b->here);
+	u32 behind = b->held.count + b->here.count;
 	u32 window = pavo_rack_get_window(&b->rack, behind);
+	u32 found = 0, fresh = 0;
 
 	for (i = 0; i < span; i++) {
 		u32 psn, at;
+		bool resent;
 		s32 left;
 
-		i += pavo_psn_set_find(&settled, r->upsn + i, span - i, false);
+		i += pavo_board_find_open(b, r->upsn + i, span - i);
 		if (i == span)
 			break;
 		psn = pavo_psn_add(r->upsn, i);
-		at = b->sent_at[psn % PAVO_PSN_SET];
+		at = *pavo_board_get_time(b, psn);
+		resent = pavo_psn_set_has(&b->resent, psn);
+		if (!pavo_rack_was_sent_before(&b->rack, at, psn)) {
+			if (!resent)
+				break;
+			continue;
+		}
 		/* At one time a retransmission is behind all that are sent for the first time. */
-		if (!pavo_rack_was_sent_before(&b->rack, at, psn) ||
-		    (at == b->rack.at && pavo_psn_set_has(&b->resent, psn)))
+		if (at == b->rack.at && resent)
 			continue;
 		left = at + b->rack.rtt + window - pavo_rack_get_time(now);
 		if (left <= 0) {
 			pavo_psn_set_add(&b->lost, psn, 1);
 			found++;
-			fresh += !pavo_psn_set_has(&b->resent, psn);
+			fresh += !resent;
 		} else if ((u32)left > wait) {
 			wait = left;
 		}
@@ -206,17 +219,36 @@ static inline unsigned int pavo_sr_detect(struct pavo_recovery *r, u64 now)
 	return pavo_sr_continue(r) | PAVO_REC_RETRANSMIT;
 }
 
+/* Packets from @from to UPSN were acknowledged, which is not on the scoreboard yet. */
+static inline struct pavo_progress
+pavo_sr_get_progress(const struct pavo_recovery *r, u32 from)
+{
+	u32 in_network =
+		pavo_psn_diff(r->sent, from) - pavo_board_count_away(r->board);
+
+	return (struct pavo_progress){
+		.packets = (u32)pavo_psn_diff(r->upsn, from),
+		.rtt = r->board->rack.min_rtt,
+		.limited = 2 * in_network >= r->cwnd.size,
+	};
+}
+
 static inline unsigned int pavo_sr_released(struct pavo_recovery *r, u32 from,
 					    u64 now)
 {
 	struct pavo_scoreboard *b = r->board;
+	struct pavo_progress progress;
+	unsigned int todo = 0;
 	bool clean;
 	u32 psn;
 
 	if (!r->sacks)
 		return pavo_gbn_released(r, from, now);
+	progress = pavo_sr_get_progress(r, from);
 	clean = pavo_board_is_clean(b);
 	if (likely(clean)) {
+		/* All before it have arrived, too. */
+		b->fack = pavo_psn_add(r->upsn, -2);
 		pavo_sr_note_arrival(r, pavo_psn_add(r->upsn, -1), now);
 	} else {
 		for (psn = from; psn != r->upsn; psn = pavo_psn_add(psn, 1))
@@ -225,16 +257,26 @@ static inline unsigned int pavo_sr_released(struct pavo_recovery *r, u32 from,
 		pavo_board_forget(b, from, pavo_psn_diff(r->upsn, from));
 	}
 	pavo_board_pass(b, r->upsn, r->upsn != r->sent);
+	if (pavo_psn_diff(r->upsn, b->round) >= 0) {
+		pavo_rack_end_round(&b->rack, pavo_rack_get_time(now));
+		b->round = r->sent;
+	}
+	progress.delayed = b->rack.delayed;
+	pavo_cc_delay.acked(&r->cwnd, &progress);
+	if (unlikely(r->cwnd.wanted))
+		todo = PAVO_REC_WIDEN;
 	if (unlikely(!clean || b->waiting))
-		return pavo_sr_detect(r, now);
+		return todo | pavo_sr_detect(r, now);
 	if (r->timer.repair)
 		pavo_sr_set_timer(r, 0, now);
-	return 0;
+	return todo;
 }
 
 /* The peer holds the packet of @psn behind the one at UPSN. */
 static inline void pavo_sr_note_held(struct pavo_recovery *r, u32 psn)
 {
+	if (pavo_psn_set_has(&r->board->here, psn))
+		return;
 	pavo_psn_set_add(&r->board->held, psn, 1);
 	pavo_psn_set_remove(&r->board->lost, psn, 1);
 }
@@ -245,6 +287,7 @@ static inline void pavo_sr_note_here(struct pavo_recovery *r, u32 psn,
 {
 	pavo_board_note_executed(r->board, pavo_psn_add(psn, npkts));
 	pavo_psn_set_add(&r->board->here, psn, npkts);
+	pavo_psn_set_remove(&r->board->held, psn, npkts);
 	pavo_psn_set_remove(&r->board->lost, psn, npkts);
 }
 
@@ -281,7 +324,7 @@ static inline unsigned int pavo_sr_handle_gap(struct pavo_recovery *r, u32 psn,
 		return pavo_gbn_handle_gap(r, psn, now);
 	if (psn == r->upsn) {
 		if (!pavo_psn_set_has(&b->resent, psn))
-			pavo_psn_set_add(&b->lost, psn, 1);
+			pavo_board_lose(b, psn);
 		return pavo_sr_continue(r) | PAVO_REC_RETRANSMIT;
 	}
 	pavo_sr_note_executed(r, pavo_psn_add(psn, 1));
@@ -295,9 +338,8 @@ static inline void pavo_sr_lose_responses(struct pavo_recovery *r, u32 first,
 {
 	for (; npkts; npkts--, first = pavo_psn_add(first, 1)) {
 		if (pavo_psn_diff(first, r->upsn) >= 0 &&
-		    pavo_psn_diff(first, r->sent) < 0 &&
-		    !pavo_psn_set_has(&r->board->here, first))
-			pavo_psn_set_add(&r->board->lost, first, 1);
+		    pavo_psn_diff(first, r->sent) < 0)
+			pavo_board_lose(r->board, first);
 	}
 }
 
@@ -343,7 +385,7 @@ static inline unsigned int pavo_sr_handle_rnr(struct pavo_recovery *r, u32 psn)
 	pavo_psn_set_remove(&r->board->held, psn + 1, n);
 	for (; pavo_psn_diff(psn, r->sent) < 0; psn = pavo_psn_add(psn, 1))
 		if (!pavo_board_has_arrived(r->board, psn))
-			pavo_psn_set_add(&r->board->lost, psn, 1);
+			pavo_board_lose(r->board, psn);
 	return pavo_sr_continue(r) | PAVO_REC_RETRANSMIT;
 }
 
@@ -354,7 +396,7 @@ static inline void pavo_sr_lose_request(struct pavo_recovery *r, u32 psn)
 	const struct pavo_mq_entry *entry;
 	u32 at, n, from, left;
 
-	pavo_psn_set_add(&r->board->lost, psn, 1);
+	pavo_board_lose(r->board, psn);
 	for (at = reads->head; at != reads->tail; at++) {
 		entry = &reads->ring[at & reads->mask];
 		n = pavo_psn_diff(psn, entry->first);
@@ -381,10 +423,10 @@ static inline unsigned int pavo_sr_expired(struct pavo_recovery *r, u64 now)
 		return pavo_gbn_expired(r, now);
 	if (pavo_timer_retry(&r->timer, now))
 		return PAVO_REC_NO_RETRY;
-	pavo_cwnd_lost(&r->cwnd);
+	pavo_cc_delay.expired(&r->cwnd);
 	b->lossy = true;
 	b->recover = r->sent;
-	b->held = (struct pavo_psn_set){};
+	pavo_psn_set_remove(&b->held, r->upsn, b->size);
 	pavo_sr_lose_request(r, r->upsn);
 	r->probing = true;
 	return pavo_sr_continue(r) | PAVO_REC_RETRANSMIT;
@@ -403,7 +445,7 @@ static inline unsigned int pavo_sr_probe_tail(struct pavo_recovery *r, u64 now)
 	if (pavo_board_has_arrived(b, last))
 		last = r->upsn;
 	if (pavo_psn_diff(last, b->executed) < 0)
-		pavo_psn_set_add(&b->lost, last, 1);
+		pavo_board_lose(b, last);
 	else
 		pavo_sr_lose_request(r, last);
 	return pavo_sr_continue(r) | PAVO_REC_RETRANSMIT | PAVO_REC_PROBE;

@@ -440,31 +440,49 @@ unsigned int pavo_transmit(struct pavo_qp *qp, unsigned int budget)
 }
 
 /*
+ * Find the last WQE that begins at or before PSN @psn, of those that have PSNs. Only the latest one
+ * may not be sent as a whole, so all begin less than PAVO_PSN_WINDOW behind UPSN.
+ */
+static u32 find_wqe(struct pavo_requester *req, u32 psn)
+{
+	u32 upsn = req->recovery.upsn, middle, first;
+	u32 low = req->tail, high = req->numbered;
+	s32 ahead = pavo_psn_diff(psn, upsn);
+
+	while (high - low > 1) {
+		middle = low + (high - low) / 2;
+		first = pavo_get_swqe(req, middle)->first_psn;
+		if (pavo_psn_diff(first, upsn) <= ahead)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/*
  * pavo_transmit_seek - send from PSN @psn on, which is between UPSN and Next PSN: move the cursor
  * to its packet.
  */
 void pavo_transmit_seek(struct pavo_qp *qp, u32 psn)
 {
 	struct pavo_requester *req = &qp->req;
+	u32 n = find_wqe(req, psn), pkt;
 	struct pavo_sgl_pos pos = {};
-	struct pavo_swqe *wqe;
-	u32 n, pkt;
+	struct pavo_swqe *wqe = pavo_get_swqe(req, n);
 
 	pavo_recovery_seek(&req->recovery, psn);
-	for (n = req->tail; n != req->numbered; n++) {
-		wqe = pavo_get_swqe(req, n);
-		pkt = pavo_psn_diff(psn, wqe->first_psn);
-		if (pkt >= wqe->npkts)
-			continue;
-		if (!pavo_op_brings(wqe->op))
-			pavo_sgl_advance(wqe, &pos, pkt * qp->attr.mtu);
-		req->cursor = (struct pavo_tx_cursor){
-			.wqe = n,
-			.pkt = pkt,
-			.sge = pos.sge,
-			.sge_off = pos.off,
-		};
+	pkt = pavo_psn_diff(psn, wqe->first_psn);
+	if (n == req->numbered || pkt >= wqe->npkts) {
+		req->cursor = (struct pavo_tx_cursor){ .wqe = req->numbered };
 		return;
 	}
-	req->cursor = (struct pavo_tx_cursor){ .wqe = req->numbered };
+	if (!pavo_op_brings(wqe->op))
+		pavo_sgl_advance(wqe, &pos, pkt * qp->attr.mtu);
+	req->cursor = (struct pavo_tx_cursor){
+		.wqe = n,
+		.pkt = pkt,
+		.sge = pos.sge,
+		.sge_off = pos.off,
+	};
 }

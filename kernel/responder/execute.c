@@ -147,6 +147,9 @@ static int add_held(struct pavo_qp *qp, const struct pavo_rx *rx)
 	u32 dropped;
 	int err;
 
+	if (pavo_psn_diff(rx->pkt.psn, e->psn) >=
+	    (s32)pavo_expected_get_reach(e))
+		return -ERANGE;
 	err = pavo_held_add(qp, &qp->resp.side, rx, e->psn, &dropped);
 	if (dropped != PAVO_PSN_NONE)
 		pavo_expected_drop(e, dropped);

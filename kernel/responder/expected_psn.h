@@ -17,6 +17,9 @@
 #include "wire/psn_set.h"
 #include "wire/wire.h"
 
+/** How far behind a gap a request may be at least that is held (pavo_expected_get_reach()). */
+#define PAVO_REACH_LEAST 256u
+
 /**
  * struct pavo_expected - the expected PSN.
  * @psn:      it
@@ -34,6 +37,10 @@
  * @dups:     likewise
  * @echo:     likewise
  * @held:     PSNs of requests that are held behind the expected one
+ * @since:    tick in which the period began that pavo_expected_get_reach() looks at
+ * @start:    the expected PSN at that time
+ * @before:   likewise, when the period before it began
+ * @words:    its bits
  */
 struct pavo_expected {
 	u32 psn;
@@ -51,6 +58,10 @@ struct pavo_expected {
 	u32 unreported;
 	u32 echo;
 	struct pavo_psn_set held;
+	u32 since;
+	u32 start;
+	u32 before;
+	u64 words[PAVO_PSN_WINDOW / 64];
 };
 
 /* Verdict on a request by its PSN. */
@@ -80,12 +91,15 @@ struct pavo_early_policy {
 static inline void pavo_expected_reset(struct pavo_expected *e)
 {
 	*e = (struct pavo_expected){ .psn = e->psn };
+	pavo_psn_set_init(&e->held, e->words, PAVO_PSN_WINDOW);
 }
 
 /** pavo_expected_start - the QP enters RTR: @psn is the first one. */
 static inline void pavo_expected_start(struct pavo_expected *e, u32 psn)
 {
 	e->psn = psn;
+	e->start = psn;
+	e->before = psn;
 }
 
 /** pavo_expected_find - event: a request of @psn arrives. */
@@ -204,11 +218,44 @@ pavo_expected_handle_early(struct pavo_expected *e,
 
 /* ------------------------------------------------- SACKs */
 
+/**
+ * pavo_expected_note_time - event: an ACK is sent.
+ * @e:      the expected PSN
+ * @ticks:  the time
+ * @period: ticks of a period
+ */
+static inline void pavo_expected_note_time(struct pavo_expected *e, u32 ticks,
+					   u32 period)
+{
+	if (likely(ticks - e->since < period))
+		return;
+	e->since = ticks;
+	e->before = e->start;
+	e->start = e->psn;
+}
+
+/**
+ * pavo_expected_get_reach - how far behind the gap a request may be that is held.
+ * @e: the expected PSN
+ *
+ * A requester has at most twice as many packets in flight as in the round trip before, so less than
+ * twice as many as have come in the last two periods. Where few come, a forger has to name a PSN
+ * that is near.
+ */
+static inline u32 pavo_expected_get_reach(const struct pavo_expected *e)
+{
+	u32 reach = 2 * pavo_psn_diff(e->psn, e->before);
+
+	if (reach < PAVO_REACH_LEAST)
+		return PAVO_REACH_LEAST;
+	return reach < PAVO_PSN_WINDOW ? reach : PAVO_PSN_WINDOW;
+}
+
 /** pavo_expected_hold - event: @npkts packets from @psn on are held. */
 static inline void pavo_expected_hold(struct pavo_expected *e, u32 psn,
 				      u32 npkts)
 {
-	u32 most = PAVO_PSN_SET - pavo_psn_diff(psn, e->psn);
+	u32 most = PAVO_PSN_WINDOW - pavo_psn_diff(psn, e->psn);
 
 	pavo_psn_set_add(&e->held, psn, npkts < most ? npkts : most);
 	e->holds = true;
@@ -218,7 +265,7 @@ static inline void pavo_expected_hold(struct pavo_expected *e, u32 psn,
 static inline void pavo_expected_drop(struct pavo_expected *e, u32 psn)
 {
 	pavo_psn_set_remove(&e->held, psn,
-			    PAVO_PSN_SET - pavo_psn_diff(psn, e->psn));
+			    PAVO_PSN_WINDOW - pavo_psn_diff(psn, e->psn));
 	e->holds = !pavo_psn_set_is_empty(&e->held);
 }
 
@@ -243,19 +290,34 @@ static inline bool pavo_expected_is_sack(const struct pavo_expected *e)
 	       !pavo_expected_nak_is_due(e);
 }
 
+/*
+ * Where the map of a SACK begins, in words: it has the packet that came last, and those that came
+ * shortly before. Earlier SACKs had the others.
+ */
+static inline u8 pavo_expected_get_from(const struct pavo_expected *e)
+{
+	const s32 before = PAVO_SACK_PSNS - 64, last = PAVO_PSN_WINDOW - 1;
+	s32 ahead = pavo_psn_diff(e->echo, e->psn);
+
+	if (ahead <= before)
+		return 0;
+	return ((ahead < last ? ahead : last) - before) / 64;
+}
+
 /** pavo_expected_get_sack - what it says. */
 static inline struct pavo_sack
 pavo_expected_get_sack(const struct pavo_expected *e)
 {
 	struct pavo_sack sack = {
 		.dups = e->dups,
+		.from = pavo_expected_get_from(e),
 		.attempt = e->attempt,
 		.echo = e->echo,
 	};
-	u32 i;
+	u32 i, psn = e->psn + 64 * sack.from;
 
-	for (i = 0; i < PAVO_PSN_SET / 64; i++)
-		sack.map[i] = pavo_psn_set_get_word(&e->held, e->psn + 64 * i);
+	for (i = 0; i < PAVO_SACK_PSNS / 64; i++, psn += 64)
+		sack.map[i] = pavo_psn_set_get_word(&e->held, psn);
 	return sack;
 }
 

@@ -9,8 +9,12 @@
  * pause. Called with the side owned.
  */
 #include <linux/module.h>
+#include <linux/jiffies.h>
 #include "responder_private.h"
 #include "pavo_trace.h"
+
+/* Ticks of a period of pavo_expected_note_time(): more than a round trip. */
+#define PAVO_REACH_PERIOD (HZ / 8)
 
 static bool copy_reads = true;
 module_param(copy_reads, bool, 0644);
@@ -230,6 +234,7 @@ static void send_ack(struct pavo_qp *qp)
 		pkt.sack = pavo_expected_get_sack(expected);
 	if (send_empty(qp, &pkt))
 		return;
+	pavo_expected_note_time(expected, (u32)jiffies, PAVO_REACH_PERIOD);
 	expected->ack_due = false;
 	expected->repeated = false;
 	if (sack)

@@ -108,11 +108,12 @@
 
 /*
  * Selective acknowledgment extended transport header, pavo's own (docs/protocol.md). Bit n of the
- * map, counted from the lowest one of map0, is the PSN n behind the expected one.
+ * map, counted from the lowest one of map0, is the PSN 64 * from + n behind the expected one.
  */
 #define PAVO_SACKETH_FIELDS(F, B, R)			\
 	F(16, 16, dups,  sack.dups)			\
-	F(16, 6,  tries, sack.attempt)			\
+	F(8,  8,  from,  sack.from)			\
+	F(8,  6,  tries, sack.attempt)			\
 	F(32, 24, echo,  sack.echo)			\
 	F(64, 64, map0,  sack.map[0])			\
 	F(64, 64, map1,  sack.map[1])			\

@@ -11,6 +11,8 @@
 #include <linux/types.h>
 
 #define PAVO_PSN_MASK 0xffffffu
+/** Packets that may be behind a gap: a responder holds no others. A power of two. */
+#define PAVO_PSN_WINDOW 8192u
 /** Not a PSN: PSNs have 24 bits. */
 #define PAVO_PSN_NONE (~0u)
 

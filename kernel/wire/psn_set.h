@@ -1,73 +1,111 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * psn_set.h - a set of PSNs, all within PAVO_PSN_SET consecutive ones. Pure.
- *
- * A PSN has the bit of its lowest eight bits. So its user removes PSNs that are done before others
- * take their bits.
+ * psn_set.h - a set of PSNs, all within as many consecutive ones as it has bits. Pure.
  */
 #ifndef PAVO_PSN_SET_H
 #define PAVO_PSN_SET_H
 
+#include <linux/bitops.h>
 #include <linux/types.h>
-
-/** PSNs of a set: the first and the last one are less than this apart. */
-#define PAVO_PSN_SET 256u
 
 /**
  * struct pavo_psn_set - the set.
- * @words: bit n of the whole: the PSN that is n modulo PAVO_PSN_SET
+ * @words: bit n of the whole: the PSN that is n modulo @size
+ * @size:  bits; a power of two, at least 64
+ * @count: PSNs in the set
  */
 struct pavo_psn_set {
-	u64 words[PAVO_PSN_SET / 64];
+	u64 *words;
+	u32 size;
+	u32 count;
 };
+
+/** pavo_psn_set_init - the set is empty: @size bits at @words are 0. */
+static inline void pavo_psn_set_init(struct pavo_psn_set *set, u64 *words,
+				     u32 size)
+{
+	set->words = words;
+	set->size = size;
+	set->count = 0;
+}
+
+/** pavo_psn_set_load - the set is that of @size bits at @words. */
+static inline void pavo_psn_set_load(struct pavo_psn_set *set, u64 *words,
+				     u32 size)
+{
+	u32 i;
+
+	pavo_psn_set_init(set, words, size);
+	for (i = 0; i < size / 64; i++)
+		set->count += hweight64(words[i]);
+}
+
+static inline u64 *pavo_psn_set_get_part(const struct pavo_psn_set *set,
+					 u32 psn)
+{
+	return &set->words[(psn & (set->size - 1)) / 64];
+}
 
 /** pavo_psn_set_has - true if @psn is in the set. */
 static inline bool pavo_psn_set_has(const struct pavo_psn_set *set, u32 psn)
 {
-	return set->words[psn % PAVO_PSN_SET / 64] >> psn % 64 & 1;
+	return *pavo_psn_set_get_part(set, psn) >> psn % 64 & 1;
 }
 
 /** pavo_psn_set_is_empty - true if no PSN is in the set. */
 static inline bool pavo_psn_set_is_empty(const struct pavo_psn_set *set)
 {
-	return !(set->words[0] | set->words[1] | set->words[2] | set->words[3]);
+	return !set->count;
 }
 
-/** pavo_psn_set_add - add the @n PSNs from @psn on; beyond PAVO_PSN_SET none. */
+/* The bits of the word of @psn that stand for the next PSNs, at most @n, of which @took is set. */
+static inline u64 pavo_psn_set_get_mask(u32 psn, u32 n, u32 *took)
+{
+	u32 shift = psn % 64;
+
+	*took = 64 - shift < n ? 64 - shift : n;
+	return (*took == 64 ? ~0ull : (1ull << *took) - 1) << shift;
+}
+
+/** pavo_psn_set_add - add the @n PSNs from @psn on; beyond the size none. */
 static inline void pavo_psn_set_add(struct pavo_psn_set *set, u32 psn, u32 n)
 {
-	u32 i;
+	u32 i, took;
+	u64 *word, mask;
 
-	for (i = 0; i < n && i < PAVO_PSN_SET; i++, psn++)
-		set->words[psn % PAVO_PSN_SET / 64] |= 1ull << psn % 64;
+	if (n > set->size)
+		n = set->size;
+	for (i = 0; i < n; i += took) {
+		mask = pavo_psn_set_get_mask(psn + i, n - i, &took);
+		word = pavo_psn_set_get_part(set, psn + i);
+		set->count += hweight64(mask & ~*word);
+		*word |= mask;
+	}
 }
 
 /** pavo_psn_set_remove - remove the @n PSNs from @psn on. */
 static inline void pavo_psn_set_remove(struct pavo_psn_set *set, u32 psn, u32 n)
 {
-	u32 i;
+	u32 i, took;
+	u64 *word, mask;
 
-	for (i = 0; i < n && i < PAVO_PSN_SET; i++, psn++)
-		set->words[psn % PAVO_PSN_SET / 64] &= ~(1ull << psn % 64);
-}
-
-/** pavo_psn_set_count - how many PSNs are in the set. */
-static inline u32 pavo_psn_set_count(const struct pavo_psn_set *set)
-{
-	u32 i, count = 0;
-	u64 word;
-
-	for (i = 0; i < PAVO_PSN_SET / 64; i++)
-		for (word = set->words[i]; word; word &= word - 1)
-			count++;
-	return count;
+	if (!set->count)
+		return;
+	if (n > set->size)
+		n = set->size;
+	for (i = 0; i < n; i += took) {
+		mask = pavo_psn_set_get_mask(psn + i, n - i, &took);
+		word = pavo_psn_set_get_part(set, psn + i);
+		set->count -= hweight64(mask & *word);
+		*word &= ~mask;
+	}
 }
 
 /**
  * pavo_psn_set_find - find a PSN that is in the set, or one that is not.
  * @set: the set
  * @psn: the first PSN to look at
- * @n:   how many to look at, up to PAVO_PSN_SET
+ * @n:   how many to look at, up to the size
  * @in:  true: look for one in the set
  *
  * Return: its distance from @psn; @n: there is none.
@@ -75,18 +113,17 @@ static inline u32 pavo_psn_set_count(const struct pavo_psn_set *set)
 static inline u32 pavo_psn_set_find(const struct pavo_psn_set *set, u32 psn,
 				    u32 n, bool in)
 {
-	u32 i = 0, at;
-	u64 word;
+	u32 i, took;
+	u64 word, mask;
 
-	while (i < n) {
-		at = (psn + i) % PAVO_PSN_SET;
-		word = in ? set->words[at / 64] : ~set->words[at / 64];
-		word >>= at % 64;
-		if (word) {
-			i += __builtin_ctzll(word);
-			return i < n ? i : n;
-		}
-		i += 64 - at % 64;
+	if (!set->count)
+		return in ? n : 0;
+	for (i = 0; i < n; i += took) {
+		mask = pavo_psn_set_get_mask(psn + i, n - i, &took);
+		word = *pavo_psn_set_get_part(set, psn + i);
+		word = (in ? word : ~word) & mask;
+		if (word)
+			return i + __builtin_ctzll(word) - (psn + i) % 64;
 	}
 	return n;
 }
@@ -98,12 +135,11 @@ static inline u32 pavo_psn_set_find(const struct pavo_psn_set *set, u32 psn,
  */
 static inline u64 pavo_psn_set_get_word(const struct pavo_psn_set *set, u32 psn)
 {
-	u32 at = psn % PAVO_PSN_SET / 64, shift = psn % 64;
-	u64 word = set->words[at] >> shift;
+	u32 shift = psn % 64;
+	u64 word = *pavo_psn_set_get_part(set, psn) >> shift;
 
 	if (shift)
-		word |= set->words[(at + 1) % (PAVO_PSN_SET / 64)]
-			<< (64 - shift);
+		word |= *pavo_psn_set_get_part(set, psn + 64) << (64 - shift);
 	return word;
 }
 

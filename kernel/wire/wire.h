@@ -103,19 +103,25 @@ enum pavo_aeth {
 /** Bits of the number of transmissions of a packet that it carries, and that a SACK echoes. */
 #define PAVO_ATTEMPT_MASK 0x3fu
 
+/** PSNs in the map of a SACK. */
+#define PAVO_SACK_PSNS 256u
+
 /**
  * struct pavo_sack - a selective acknowledgment. Its BTH has the PSN before the expected one, which
  * all is acknowledged up to, as that of an ACK.
  * @dups:    requests without a response that came more than once, modulo 2^16
+ * @from:    where @map begins, in words: 64 PSNs
  * @attempt: of the request that came last: how often it was sent before, modulo 2^6
  * @echo:    its PSN, or that of its last packet
- * @map:     PSNs that the responder holds: bit n of @map[i] is 64 * i + n behind the expected one
+ * @map:     PSNs that the responder holds: bit n of @map[i] is 64 * (@from + i) + n behind the
+ *           expected one
  */
 struct pavo_sack {
 	u16 dups;
+	u8 from;
 	u8 attempt;
 	u32 echo;
-	u64 map[4];
+	u64 map[PAVO_SACK_PSNS / 64];
 };
 
 /**

@@ -75,12 +75,13 @@ local shown = {
 	msn = { "pavo.ext.msn", "Message sequence number", base.DEC },
 	orig = { "pavo.ext.original", "Value of before", base.HEX },
 	dups = { "pavo.ext.duplicates", "Duplicates", base.DEC },
+	from = { "pavo.ext.map_from", "Where the map begins, 64 PSNs", base.DEC },
 	tries = { "pavo.ext.attempt", "Attempt of the request that came last", base.DEC },
 	echo = { "pavo.ext.echo", "PSN of the request that came last", base.DEC },
-	map0 = { "pavo.ext.map0", "Held, from the expected PSN on", base.HEX },
-	map1 = { "pavo.ext.map1", "Held, from 64 behind it on", base.HEX },
-	map2 = { "pavo.ext.map2", "Held, from 128 behind it on", base.HEX },
-	map3 = { "pavo.ext.map3", "Held, from 192 behind it on", base.HEX },
+	map0 = { "pavo.ext.map0", "Held, from where the map begins", base.HEX },
+	map1 = { "pavo.ext.map1", "Held, 64 behind that", base.HEX },
+	map2 = { "pavo.ext.map2", "Held, 128 behind that", base.HEX },
+	map3 = { "pavo.ext.map3", "Held, 192 behind that", base.HEX },
 }
 local numbers = { [8] = ProtoField.uint8, [16] = ProtoField.uint16, [24] = ProtoField.uint24,
 		  [32] = ProtoField.uint32, [64] = ProtoField.uint64 }

@@ -28,13 +28,14 @@ static void mix_timer(u64 *hash, const struct hrtimer *timer)
 }
 
 /* The owner's packets, which are the same again only with all of their bytes. */
-static void mix_held(u64 *hash, struct sk_buff_head *held)
+static void mix_held(u64 *hash, struct xarray *held)
 {
 	const struct sk_buff *skb;
+	unsigned long psn = 0;
 	unsigned int i;
 
-	mix(hash, skb_queue_len(held));
-	skb_queue_walk (held, skb) {
+	for (; (skb = xa_find(held, &psn, PAVO_PSN_MASK, XA_PRESENT)); psn++) {
+		mix(hash, psn);
 		mix(hash, skb->len);
 		for (i = 0; i < skb->len; i++)
 			mix(hash, skb->data[i]);
@@ -73,7 +74,8 @@ static void mix_psns(u64 *hash, const struct pavo_psn_set *set)
 {
 	u32 i;
 
-	for (i = 0; i < PAVO_PSN_SET / 64; i++)
+	mix(hash, set->count);
+	for (i = 0; set->count && i < set->size / 64; i++)
 		mix(hash, set->words[i]);
 }
 
@@ -83,8 +85,11 @@ static void mix_rack(u64 *hash, const struct pavo_rack *rack)
 	mix(hash, (u64)rack->rtt << 32 | rack->srtt);
 	mix(hash, (u64)rack->rttvar << 32 | rack->min_rtt);
 	mix(hash, (u64)rack->next_min << 32 | rack->min_since);
+	mix(hash, rack->sum);
+	mix(hash, rack->count);
 	mix(hash, rack->steps | rack->calm << 8 | rack->valid << 16 |
-			  rack->reordered << 17);
+			  rack->reordered << 17 | rack->delayed << 18 |
+			  rack->drain << 24);
 }
 
 static void mix_board(u64 *hash, const struct pavo_recovery *r)
@@ -102,8 +107,8 @@ static void mix_board(u64 *hash, const struct pavo_recovery *r)
 	mix(hash,
 	    b->dups | b->lossy << 16 | b->waiting << 17 | b->probed << 18);
 	for (psn = r->upsn; psn != r->sent; psn = pavo_psn_add(psn, 1))
-		mix(hash, (u64)b->sent_at[psn % PAVO_PSN_SET] << 8 |
-				  b->attempts[psn % PAVO_PSN_SET]);
+		mix(hash, (u64)*pavo_board_get_time(b, psn) << 8 |
+				  *pavo_board_get_attempts(b, psn));
 }
 
 static void mix_recovery(u64 *hash, const struct pavo_recovery *r)
@@ -126,6 +131,9 @@ static void mix_recovery(u64 *hash, const struct pavo_recovery *r)
 	mix_messages(hash, &r->outstanding.sends);
 	mix(hash, r->cwnd.size);
 	mix(hash, r->cwnd.acked);
+	mix(hash, (u64)r->cwnd.most << 32 | r->cwnd.threshold);
+	mix(hash, r->cwnd.calm | r->cwnd.wanted << 8 | r->cwnd.final << 9 |
+			  r->cwnd.rate << 16);
 	mix(hash, t->loss);
 	mix(hash, t->rnr);
 	mix(hash, t->repair);
@@ -209,6 +217,8 @@ static void mix_responder(u64 *hash, struct pavo_responder *resp)
 			  e->attempt << 8 | (u64)e->dups << 16);
 	mix(hash, (u64)e->unreported << 32 | e->echo);
 	mix_psns(hash, &e->held);
+	mix(hash, (u64)e->start << 32 | e->before);
+	mix(hash, e->since);
 	mix(hash, resp->msn);
 	mix(hash, resp->message | resp->established << 8 |
 			  resp->last_wqe_notified << 9 | resp->failing << 10 |

@@ -104,6 +104,11 @@ void *__xa_erase(struct xarray *xa, unsigned long index)
 		return NULL;
 	old = seen(pair->entry);
 	*pair = xa->pairs[--xa->count];
+	if (!xa->count) {
+		kfree(xa->pairs);
+		xa->pairs = NULL;
+		xa->size = 0;
+	}
 	return old;
 }
 
@@ -115,6 +120,21 @@ void *xa_erase(struct xarray *xa, unsigned long index)
 	old = __xa_erase(xa, index);
 	xa_unlock_bh(xa);
 	return old;
+}
+
+void *xa_find(struct xarray *xa, unsigned long *index, unsigned long last,
+	      unsigned int filter)
+{
+	const struct engine_pair *pair, *least = NULL;
+
+	for (pair = xa->pairs; pair < xa->pairs + xa->count; pair++)
+		if (pair->index >= *index && pair->index <= last &&
+		    seen(pair->entry) && (!least || pair->index < least->index))
+			least = pair;
+	if (!least)
+		return NULL;
+	*index = least->index;
+	return least->entry;
 }
 
 int xa_alloc_cyclic_bh(struct xarray *xa, u32 *index, void *entry,

@@ -27,19 +27,19 @@ VERBS = frozenset("""
     close compare complete compute continue copy count create dealloc decide defer del deliver dequeue
     destroy detach detect diff disassociate disown dispatch do drain draw drop end enqueue enter
     exchange execute exit expect extend fail fill find finish flush follow forget free gather
-    get give handle has hash hide hold init insert install invalidate join keep kill leave
+    get give grow halve handle has hash hide hold init insert install invalidate join keep kill leave
     lengthen limit list load lock lookup lose make map mark mask measure merge modify move nak note
     notify number open parse pass pause pin place poll pop post prefetch prepare print probe produce
     publish push put query queue raise read reap receive reclaim record reduce refuse reg register
     release remove rename renew renotify repair repeat replace report request resched reserve reset rest
     restart resume retire retry revoke rewind rotate run scatter schedule seek segment send serve set
-    settle setup share show shut skip sleep spend split start stop store sum swap switch take
+    settle setup share show shrink shut skip sleep spend split start step stop store sum swap switch take
     tear test tick to transmit trim try unbind uncharge uninit unlock unmap unpin unqueue update
     visit wait wake walk widen write xmit yield
 """.split())
 # A predicate says one of these of its subject.
 PREDICATES = frozenset("""
-    accepts admits are attaches brings comes completes concerns defers does ends fit fits
+    accepts admits are attaches brings comes completes concerns defers does ends fills fit fits
     follows has have is leads matches may must needs puts remains repeats reports rests resumes slows
     takes waits wants would
 """.split())

@@ -1,21 +1,48 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* cwnd_test.cpp - what may be in flight: losses and acknowledgments in. */
+/*
+ * cwnd_test.cpp - what may be in flight: losses, round trips and acknowledgments in
+ * (requester/cwnd.h, requester/congestion.h).
+ */
 #include <gtest/gtest.h>
 
 #include "random.h"
 
 extern "C" {
-#include "requester/cwnd.h"
+#include "requester/congestion.h"
 }
 
 namespace {
 
 pavo_cwnd window()
 {
-	pavo_cwnd w = {0xa5a5a5a5, 0xa5a5a5a5};
+	pavo_cwnd w;
 
 	pavo_cwnd_init(&w);
 	return w;
+}
+
+/* A peer that sends no SACKs. */
+void lose(pavo_cwnd &w)
+{
+	pavo_cc_loss.lost(&w, 1, false);
+}
+
+void acknowledge(pavo_cwnd &w, uint32_t packets)
+{
+	const pavo_progress what = {packets, 0, true, false};
+
+	pavo_cc_loss.acked(&w, &what);
+}
+
+/* One that does; @n times a cwnd of packets, on a path whose shortest round trip is @rtt us. */
+void round_trips(pavo_cwnd &w, int n, bool delayed, bool limited = true,
+		 uint32_t rtt = 100000)
+{
+	for (; n; n--) {
+		const pavo_progress what = {w.size, rtt, limited, delayed};
+
+		pavo_cc_delay.acked(&w, &what);
+	}
 }
 
 TEST(Window, BeginsWideAndAdmitsUpToThat)
@@ -41,10 +68,10 @@ TEST(Window, LossHalvesDownToTheLeast)
 {
 	pavo_cwnd w = window();
 
-	pavo_cwnd_lost(&w);
+	lose(w);
 	EXPECT_EQ(w.size, PAVO_CWND / 2u);
 	for (int i = 0; i < 40; i++)
-		pavo_cwnd_lost(&w);
+		lose(w);
 	EXPECT_EQ(w.size, PAVO_CWND_LEAST + 0u);
 	EXPECT_FALSE(pavo_cwnd_admits(&w, PAVO_CWND_LEAST, 1));
 }
@@ -53,14 +80,14 @@ TEST(Window, GrowsOnceForEveryWindowThatCameThrough)
 {
 	pavo_cwnd w = window();
 
-	pavo_cwnd_lost(&w);
-	pavo_cwnd_acked(&w, 63);
+	lose(w);
+	acknowledge(w, 63);
 	EXPECT_EQ(w.size, 64u);
-	pavo_cwnd_acked(&w, 1);
+	acknowledge(w, 1);
 	EXPECT_EQ(w.size, 64u + PAVO_CWND_STEP);
-	pavo_cwnd_acked(&w, 67);
+	acknowledge(w, 67);
 	EXPECT_EQ(w.size, 64u + PAVO_CWND_STEP);
-	pavo_cwnd_acked(&w, 1);
+	acknowledge(w, 1);
 	EXPECT_EQ(w.size, 64u + 2 * PAVO_CWND_STEP);
 }
 
@@ -68,10 +95,10 @@ TEST(Window, LossTakesWhatWasCountedTowardsGrowth)
 {
 	pavo_cwnd w = window();
 
-	pavo_cwnd_lost(&w);
-	pavo_cwnd_acked(&w, 63);
-	pavo_cwnd_lost(&w);
-	pavo_cwnd_acked(&w, 31);
+	lose(w);
+	acknowledge(w, 63);
+	lose(w);
+	acknowledge(w, 31);
 	EXPECT_EQ(w.size, 32u);
 }
 
@@ -82,17 +109,104 @@ TEST(Window, StaysBetweenItsBoundsAndIsWideAgainInTheEnd)
 
 	for (int i = 0; i < 100000; i++) {
 		if (random.below(20) == 0)
-			pavo_cwnd_lost(&w);
+			lose(w);
 		else
-			pavo_cwnd_acked(&w, 1 + random.below(w.size));
+			acknowledge(w, 1 + random.below(w.size));
 		ASSERT_GE(w.size, PAVO_CWND_LEAST + 0u);
 		ASSERT_LE(w.size, PAVO_CWND + 0u);
 		ASSERT_GE(pavo_cwnd_get_ack_req(&w), 1u);
 		ASSERT_LT(pavo_cwnd_get_ack_req(&w), w.size);
 	}
 	for (int i = 0; i < PAVO_CWND / PAVO_CWND_STEP; i++)
-		pavo_cwnd_acked(&w, PAVO_CWND);
+		acknowledge(w, PAVO_CWND);
 	EXPECT_EQ(w.size, PAVO_CWND + 0u);
+}
+
+/* --------------------------------------------------------------- round trips */
+
+TEST(Delay, GrowsAsFarAsThereIsMemory)
+{
+	pavo_cwnd w = window();
+
+	round_trips(w, 1, false);
+	EXPECT_EQ(w.size, PAVO_CWND + 0u);
+	EXPECT_TRUE(w.wanted);
+	pavo_cwnd_set_most(&w, 1024);
+	EXPECT_FALSE(w.wanted);
+	round_trips(w, 2, false);
+	EXPECT_EQ(w.size, 512u);
+	w.final = true;
+	round_trips(w, 2, false);
+	EXPECT_EQ(w.size, 1024u);
+	EXPECT_FALSE(w.wanted);
+	pavo_cwnd_set_most(&w, PAVO_CWND);
+	EXPECT_EQ(w.size, PAVO_CWND + 0u);
+}
+
+/* An application that sends little says nothing of the path. */
+TEST(Delay, GrowsOnlyWhereItIsTheLimit)
+{
+	pavo_cwnd w = window();
+
+	pavo_cwnd_set_most(&w, 4096);
+	round_trips(w, 100, false, false);
+	EXPECT_EQ(w.size, PAVO_CWND + 0u);
+}
+
+TEST(Delay, GrowsOnlyAsFarAsTheRoundTripNeeds)
+{
+	pavo_cwnd w = window();
+
+	pavo_cwnd_set_most(&w, 4096);
+	round_trips(w, 20, false, true, 0);
+	round_trips(w, 20, false, true, 128);
+	EXPECT_EQ(w.size, 128u);
+	round_trips(w, 20, false, true, 300);
+	EXPECT_EQ(w.size, 512u);
+	/* Packets of 1 KiB: four in a microsecond. */
+	w.rate = 4;
+	round_trips(w, 20, false, true, 300);
+	EXPECT_EQ(w.size, 2048u);
+	/* After losses it grows back to where it began, whatever the round trip. */
+	pavo_cc_delay.expired(&w);
+	EXPECT_EQ(w.size, 32u);
+	round_trips(w, 3, false, true, 1);
+	EXPECT_EQ(w.size, 128u);
+}
+
+TEST(Delay, AQueueEndsSlowStartAndCalmBeginsItAgain)
+{
+	pavo_cwnd w = window();
+
+	pavo_cwnd_set_most(&w, 4096);
+	round_trips(w, 1, false);
+	round_trips(w, 5, true);
+	EXPECT_EQ(w.size, 256u);
+	round_trips(w, 7, false);
+	EXPECT_EQ(w.size, 256u + 7 * PAVO_CWND_STEP);
+	round_trips(w, 1, true);
+	round_trips(w, 8, false);
+	EXPECT_EQ(w.size, 256u + 15 * PAVO_CWND_STEP);
+	round_trips(w, 1, false);
+	EXPECT_EQ(w.size, 2 * (256u + 15 * PAVO_CWND_STEP));
+}
+
+TEST(Delay, ALossCountsIfAQueueHasGrown)
+{
+	pavo_cwnd w = window();
+
+	pavo_cc_delay.lost(&w, 1, false);
+	pavo_cc_delay.lost(&w, 16, false);
+	EXPECT_EQ(w.size, 128u);
+	pavo_cc_delay.lost(&w, 1, true);
+	EXPECT_EQ(w.size, 89u);
+	pavo_cc_delay.lost(&w, 12, false);
+	EXPECT_EQ(w.size, 62u);
+	pavo_cc_delay.expired(&w);
+	EXPECT_EQ(w.size, PAVO_CWND_LEAST + 0u);
+	pavo_cwnd_set_most(&w, 4096);
+	round_trips(w, 1, true);
+	EXPECT_EQ(w.size, PAVO_CWND_LEAST + 0u);
 }
 
 } // namespace

@@ -61,7 +61,7 @@ inline const Sample ext_samples[] = {
 	{"xrc_imm64", 8, "e6 40 ffff 00 000108 80 000021 | 00 abcdef",
 	 pkt(0xe6, 0x108, 0x21, {.ack_req = true, .srqn = 0xabcdef})},
 	{"sack", 0,
-	 "e8 40 ffff 00 000109 45 a788c1 | 1f 000006 | 0102 00 2a 00 c0ffee "
+	 "e8 40 ffff 00 000109 45 a788c1 | 1f 000006 | 0102 03 2a 00 c0ffee "
 	 "8000000000000002 1112131415161718 2122232425262728 3132333435363738",
 	 pkt(0xe8, 0x109, 0xa788c1,
 	     {.wants_sack = true,
@@ -69,6 +69,7 @@ inline const Sample ext_samples[] = {
 	      .syndrome = 0x1f,
 	      .msn = 6,
 	      .sack = {0x102,
+		       3,
 		       0x2a,
 		       0xc0ffee,
 		       {0x8000000000000002, 0x1112131415161718,
@@ -77,7 +78,7 @@ inline const Sample ext_samples[] = {
 	 "ec 40 ffff 00 000109 00 a788c1 | 1f 000006 | 0000 00 00 00 000001 "
 	 "0000000000000006 0000000000000000 0000000000000000 0000000000000000",
 	 pkt(0xec, 0x109, 0xa788c1,
-	     {.syndrome = 0x1f, .msn = 6, .sack = {0, 0, 1, {6, 0, 0, 0}}})},
+	     {.syndrome = 0x1f, .msn = 6, .sack = {0, 0, 0, 1, {6, 0, 0, 0}}})},
 	{"xrc_imm64_se", 8, "e7 c0 ffff 00 000108 00 000022 | 00 abcdef",
 	 pkt(0xe7, 0x108, 0x22, {.solicited = true, .srqn = 0xabcdef})},
 };

@@ -264,7 +264,6 @@ TEST(Parse, MigReqAndReservedBitsAreIgnored)
 		if (flags_of(opcode) & PAVO_OPF_SACKETH) {
 			uint8_t *header = &set[PAVO_BTH_LEN + PAVO_AETH_LEN];
 
-			header[2] = 0xff;
 			header[3] |= 0xc0;
 			header[4] = 0xff;
 		}

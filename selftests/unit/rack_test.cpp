@@ -4,6 +4,7 @@
  * requester/rack.h).
  */
 #include <set>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -16,20 +17,32 @@ extern "C" {
 
 namespace {
 
-/* Against a set of numbers, in windows of 256 PSNs that wrap. */
+struct Bits {
+	explicit Bits(uint32_t size) : words(size / 64)
+	{
+		pavo_psn_set_init(&set, words.data(), size);
+	}
+
+	std::vector<u64> words;
+	pavo_psn_set set;
+};
+
+/* Against a set of numbers, where PSNs wrap. */
 TEST(PsnSet, IsASetOfNumbers)
 {
 	Random random;
 
 	for (int round = 0; round < 300; round++) {
+		const uint32_t size = 64u << random.below(4);
 		const uint32_t base =
-			pavo_psn_add(0, -int32_t(random.below(600)));
+			pavo_psn_add(0, -int32_t(random.below(2 * size)));
 		std::set<uint32_t> model;
-		pavo_psn_set set = {};
+		Bits bits(size);
+		pavo_psn_set &set = bits.set;
 
 		for (int step = 0; step < 30; step++) {
-			const uint32_t at = random.below(PAVO_PSN_SET);
-			const uint32_t n = random.below(PAVO_PSN_SET - at) + 1;
+			const uint32_t at = random.below(size);
+			const uint32_t n = random.below(size - at) + 1;
 			const uint32_t psn = pavo_psn_add(base, at);
 			const bool add = random.coin();
 
@@ -43,9 +56,9 @@ TEST(PsnSet, IsASetOfNumbers)
 				pavo_psn_set_add(&set, psn, n);
 			else
 				pavo_psn_set_remove(&set, psn, n);
-			ASSERT_EQ(pavo_psn_set_count(&set), model.size());
+			ASSERT_EQ(set.count, model.size());
 			ASSERT_EQ(pavo_psn_set_is_empty(&set), model.empty());
-			for (uint32_t i = 0; i < PAVO_PSN_SET; i++)
+			for (uint32_t i = 0; i < size; i++)
 				ASSERT_EQ(pavo_psn_set_has(&set, base + i),
 					  model.contains(i));
 			for (bool in : {true, false}) {
@@ -64,11 +77,12 @@ TEST(PsnSet, IsASetOfNumbers)
 TEST(PsnSet, AWordBeginsAnywhere)
 {
 	Random random;
-	pavo_psn_set set = {};
+	Bits bits(256);
+	pavo_psn_set &set = bits.set;
 
 	for (int i = 0; i < 100; i++)
-		pavo_psn_set_add(&set, random.below(PAVO_PSN_SET), 1);
-	for (uint32_t psn = 0; psn < 2 * PAVO_PSN_SET; psn++)
+		pavo_psn_set_add(&set, random.below(set.size), 1);
+	for (uint32_t psn = 0; psn < 2 * set.size; psn++)
 		for (uint32_t bit = 0; bit < 64; bit++)
 			ASSERT_EQ(pavo_psn_set_get_word(&set, psn) >> bit & 1,
 				  pavo_psn_set_has(&set, psn + bit));
@@ -79,7 +93,7 @@ struct Rack {
 
 	void arrive(uint32_t at, uint32_t psn, uint32_t now)
 	{
-		pavo_rack_measure(&rack, now - at, now);
+		pavo_rack_measure(&rack, now - at);
 		pavo_rack_arrived(&rack, at, psn, now);
 	}
 
@@ -131,30 +145,54 @@ TEST(Rack, RoundTripsThatDoubleAreAQueue)
 
 	for (uint32_t i = 0; i < 50; i++)
 		r.arrive(i * 1000, i, i * 1000 + 1000);
-	EXPECT_FALSE(pavo_rack_is_delayed(&r.rack));
+	pavo_rack_end_round(&r.rack, 51000);
+	EXPECT_FALSE(r.rack.delayed);
 	EXPECT_EQ(r.rack.srtt, 1000u);
 	EXPECT_EQ(pavo_rack_get_probe_wait(&r.rack),
 		  2000 + 4 * r.rack.rttvar + PAVO_RACK_PROBE_SLACK);
 	for (uint32_t i = 50; i < 100; i++)
 		r.arrive(i * 1000, i, i * 1000 + 3000);
-	EXPECT_TRUE(pavo_rack_is_delayed(&r.rack));
+	EXPECT_FALSE(r.rack.delayed);
+	pavo_rack_end_round(&r.rack, 103000);
+	EXPECT_TRUE(r.rack.delayed);
 	EXPECT_EQ(r.rack.min_rtt, 1000u);
 }
 
-/* A path that has become longer is known for that after a while. */
+/* Some packets overtake all others: the round is as long as before. */
+TEST(Rack, AShortRoundTripAloneSaysNothing)
+{
+	Rack r;
+
+	for (uint32_t i = 0; i < 400; i++) {
+		r.arrive(i * 1000, i, i * 1000 + (i % 4 ? 1000 : 1));
+		if (i % 20 == 19)
+			pavo_rack_end_round(&r.rack, i * 1000 + 1000);
+		ASSERT_FALSE(r.rack.delayed);
+	}
+	EXPECT_EQ(r.rack.min_rtt, 750u);
+}
+
+/* A path that has become longer is known for that after a while, in which little is in flight. */
 TEST(Rack, TheShortestRoundTripIsForgotten)
 {
 	Rack r;
-	uint32_t now = 5;
+	uint32_t now = 5, drained = 0;
 
-	r.arrive(now, 0, now + 100);
-	for (int i = 0; i < 60; i++) {
-		now += PAVO_RACK_MIN_AGE / 10;
-		r.arrive(now, i, now + 900);
+	for (uint32_t i = 0; i < PAVO_RACK_SAMPLES; i++) {
+		EXPECT_EQ(r.rack.min_rtt, 0u);
+		r.arrive(now, i, now + 100);
+		pavo_rack_end_round(&r.rack, now + 100);
 	}
-	EXPECT_EQ(r.rack.min_rtt, r.rack.srtt);
-	EXPECT_NEAR(r.rack.srtt, 900, 10);
-	EXPECT_FALSE(pavo_rack_is_delayed(&r.rack));
+	EXPECT_EQ(r.rack.min_rtt, 100u);
+	for (uint32_t i = 1; i < 60 * PAVO_RACK_SAMPLES; i++) {
+		now += PAVO_RACK_MIN_AGE / 10 / PAVO_RACK_SAMPLES;
+		r.arrive(now, PAVO_RACK_SAMPLES + i, now + 900);
+		pavo_rack_end_round(&r.rack, now + 900);
+		drained += !r.rack.count && r.rack.drain;
+	}
+	EXPECT_EQ(r.rack.min_rtt, 900u);
+	EXPECT_FALSE(r.rack.delayed);
+	EXPECT_EQ(drained, 5u * PAVO_RACK_DRAIN);
 }
 
 } // namespace

@@ -40,7 +40,7 @@ void ModelResponder::take_early(const Packet &packet)
 	pavo_expected_handle_early(e, &pavo_hold_early, packet.psn,
 				   packet.npkts);
 	if (!sacks_ ||
-	    pavo_psn_diff(packet.psn, e->psn) >= int32_t{PAVO_PSN_SET})
+	    pavo_psn_diff(packet.psn, e->psn) >= int32_t{PAVO_PSN_WINDOW})
 		return;
 	held_[packet.psn] = packet;
 	pavo_expected_hold(e, packet.psn, packet.npkts);
@@ -104,6 +104,8 @@ constexpr const pavo_recovery_policy *policy = &pavo_selective_repair;
 ModelRequester::ModelRequester(bool sacks, uint32_t psn, Wire &out)
 	: out_(out), ring_(2 * 1024)
 {
+	memory_.resize(PAVO_BOARD_BYTES(PAVO_BOARD_LEAST) / 8);
+	pavo_board_attach(&board_, memory_.data(), PAVO_BOARD_LEAST);
 	pavo_recovery_init(&r, &board_, ring_.data(), 1024);
 	pavo_recovery_start(&r, psn);
 	if (sacks)
@@ -129,8 +131,24 @@ const Message &ModelRequester::message_at(uint32_t psn) const
 			     });
 }
 
+void ModelRequester::grow_board(uint32_t size)
+{
+	std::vector<uint64_t> memory(PAVO_BOARD_BYTES(size) / 8);
+
+	pavo_board_grow(&board_, memory.data(), size, r.upsn,
+			pavo_psn_diff(r.sent, r.upsn));
+	memory_.swap(memory);
+}
+
 void ModelRequester::carry_out(unsigned int todo)
 {
+	if (todo & PAVO_REC_WIDEN) {
+		if (board_.size < PAVO_BOARD_MOST)
+			grow_board(2 * board_.size);
+		else
+			r.cwnd.final = true;
+		pavo_cwnd_set_most(&r.cwnd, board_.size / 2);
+	}
 	if (todo & (PAVO_REC_NO_RETRY | PAVO_REC_NO_RNR_RETRY))
 		failed = true;
 	if (todo & PAVO_REC_COUNT_RETRANSMIT)
@@ -179,25 +197,17 @@ void ModelRequester::take_response(uint64_t now, uint32_t psn)
 			pavo_recovery_note_needless(&r, policy);
 		todo = pavo_recovery_hold_here(&r, policy, psn, 1, now);
 	}
-	while (todo & PAVO_REC_TAKE) {
-		const Message &message = message_at(psn);
-		uint32_t end = pavo_psn_add(psn, 1);
-		const pavo_answer what = {
-			end, pavo_read_chunk_ends(
-				     message.npkts,
-				     pavo_psn_diff(end, message.first))};
+	carry_out(todo & ~PAVO_REC_TAKE);
+	if (!(todo & PAVO_REC_TAKE))
+		return;
+	const Message &message = message_at(psn);
+	uint32_t end = pavo_psn_add(psn, 1);
+	const pavo_answer what = {
+		end, pavo_read_chunk_ends(message.npkts,
+					  pavo_psn_diff(end, message.first))};
 
-		taken.push_back(psn);
-		todo |= pavo_recovery_answered(&r, policy, &what, now);
-		carry_out(todo);
-		todo = 0;
-		if (early_.erase(r.upsn)) {
-			psn = r.upsn;
-			todo = pavo_recovery_handle_response(&r, policy, psn,
-							     now);
-		}
-	}
-	carry_out(todo);
+	taken.push_back(psn);
+	carry_out(pavo_recovery_answered(&r, policy, &what, now));
 }
 
 void ModelRequester::take_sack(uint64_t now, const Packet &packet)
@@ -206,16 +216,25 @@ void ModelRequester::take_sack(uint64_t now, const Packet &packet)
 
 	if (pavo_psn_diff(expected, r.upsn) < 0)
 		return;
-	const pavo_psn_set news =
-		pavo_recovery_take_map(&r, policy, expected, &packet.sack);
+	pavo_sack_news news;
+
+	pavo_sack_news_load(&news, expected, &packet.sack);
+	pavo_recovery_take_map(&r, policy, &news);
 
 	if (expected != r.upsn)
 		carry_out(pavo_recovery_ack(&r, policy, packet.psn, now));
-	carry_out(pavo_recovery_handle_sack(&r, policy, expected, &packet.sack,
-					    &news, now));
+	carry_out(pavo_recovery_handle_sack(&r, policy, &packet.sack, &news,
+					    now));
 }
 
 void ModelRequester::take(uint64_t now, const Packet &packet)
+{
+	handle(now, packet);
+	while (early_.erase(r.upsn))
+		take_response(now, r.upsn);
+}
+
+void ModelRequester::handle(uint64_t now, const Packet &packet)
 {
 	unsigned int todo = 0;
 

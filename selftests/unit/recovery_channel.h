@@ -156,10 +156,14 @@ public:
 private:
 	const Message &message_at(uint32_t psn) const;
 	void carry_out(unsigned int todo);
+	void handle(uint64_t now, const Packet &packet);
 	void take_response(uint64_t now, uint32_t psn);
 	void take_sack(uint64_t now, const Packet &packet);
+	/* Have memory for a scoreboard of @size PSNs. */
+	void grow_board(uint32_t size);
 
 	pavo_scoreboard board_{};
+	std::vector<uint64_t> memory_;
 	Wire &out_;
 	std::vector<Message> messages_;
 	std::vector<pavo_mq_entry> ring_;

@@ -152,4 +152,9 @@ static inline bool test_and_clear_bit(unsigned int n, unsigned long *word)
 
 #endif /* __cplusplus */
 
+static inline unsigned int hweight64(u64 word)
+{
+	return (unsigned int)__builtin_popcountll(word);
+}
+
 #endif /* PAVO_SHIM_ATOMIC_H */

@@ -49,6 +49,10 @@ void *__xa_store(struct xarray *xa, unsigned long index, void *entry,
 		 gfp_t flags);
 void *xa_erase(struct xarray *xa, unsigned long index);
 void *__xa_erase(struct xarray *xa, unsigned long index);
+/* The entry of the lowest index from *@index to @last, which *@index is set to. */
+#define XA_PRESENT 0u
+void *xa_find(struct xarray *xa, unsigned long *index, unsigned long last,
+	      unsigned int filter);
 int xa_alloc_cyclic_bh(struct xarray *xa, u32 *index, void *entry,
 		       struct xa_limit limit, u32 *next, gfp_t flags);
 /* The first entry, reserved or not. */

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * congestion.h - congestion control: how losses, round trips and acknowledgments change the cwnd.
+ * Each algorithm is a table of functions. Pure.
+ */
+#ifndef PAVO_CONGESTION_H
+#define PAVO_CONGESTION_H
+
+#include "requester/cwnd.h"
+
+/** Steps without a sign of congestion after which slow start begins again. */
+#define PAVO_CC_CALM 8
+
+/**
+ * struct pavo_progress - packets that were acknowledged.
+ * @packets: how many
+ * @limited: at least half of the cwnd was in flight, so that the cwnd limits the QP
+ * @rtt:     the shortest round trip, us; 0: unknown
+ * @delayed: round trips have grown, since a queue has (struct pavo_rack)
+ */
+struct pavo_progress {
+	u32 packets;
+	u32 rtt;
+	bool limited;
+	bool delayed;
+};
+
+/**
+ * struct pavo_congestion - an algorithm.
+ * @acked:   packets were acknowledged
+ * @lost:    a recovery begins with so many packets lost, while round trips have grown, or not
+ * @expired: the loss timer expired
+ */
+struct pavo_congestion {
+	void (*acked)(struct pavo_cwnd *w, const struct pavo_progress *what);
+	void (*lost)(struct pavo_cwnd *w, u32 packets, bool delayed);
+	void (*expired)(struct pavo_cwnd *w);
+};
+
+/* ------------------------------------------------- losses alone: RFC 5681, 3.1 */
+
+static inline void pavo_cc_loss_acked(struct pavo_cwnd *w,
+				      const struct pavo_progress *what)
+{
+	if (w->size < w->most && pavo_cwnd_step(w, what->packets))
+		pavo_cwnd_grow(w, PAVO_CWND_STEP);
+}
+
+static inline void pavo_cc_halve_cwnd(struct pavo_cwnd *w)
+{
+	pavo_cwnd_shrink(w, w->size / 2);
+}
+
+static inline void pavo_cc_loss_lost(struct pavo_cwnd *w, u32 packets,
+				     bool delayed)
+{
+	pavo_cc_halve_cwnd(w);
+}
+
+/** For peers whose round trips are not measured: each loss halves the cwnd. */
+static const struct pavo_congestion pavo_cc_loss = {
+	.acked = pavo_cc_loss_acked,
+	.lost = pavo_cc_loss_lost,
+	.expired = pavo_cc_halve_cwnd,
+};
+
+/* ------------------------------------------------- round trips and losses */
+
+/*
+ * Slow start ends when round trips grow (as HyStart++, RFC 9406), and the cwnd does not grow while
+ * they are long. Where they stay short, the path has become faster: slow start begins again.
+ */
+static inline void pavo_cc_delay_acked(struct pavo_cwnd *w,
+				       const struct pavo_progress *what)
+{
+	if (!what->limited || pavo_cwnd_fills(w, what->rtt))
+		return;
+	if (what->delayed) {
+		if (w->threshold > w->size)
+			w->threshold = w->size;
+		w->calm = 0;
+	} else if (w->size < w->threshold) {
+		pavo_cwnd_grow(w, what->packets);
+	} else if (pavo_cwnd_step(w, what->packets)) {
+		pavo_cwnd_grow(w, PAVO_CWND_STEP);
+		if (++w->calm < PAVO_CC_CALM)
+			return;
+		w->calm = 0;
+		w->threshold = PAVO_CWND_MOST;
+	}
+}
+
+/*
+ * Shrink, to 0.7 as RFC 9438, 4.6, if a queue has grown, or if an eighth of the cwnd is lost at
+ * once: a loss alone is no sign of congestion.
+ */
+static inline void pavo_cc_delay_lost(struct pavo_cwnd *w, u32 packets,
+				      bool delayed)
+{
+	if (!delayed && 8 * packets <= w->size)
+		return;
+	pavo_cwnd_shrink(w, w->size * 7 / 10);
+	w->threshold = w->size;
+}
+
+/* RFC 5681, 3.1: nothing is known of the path any more. */
+static inline void pavo_cc_delay_expired(struct pavo_cwnd *w)
+{
+	w->threshold = w->size / 2;
+	pavo_cwnd_shrink(w, 0);
+}
+
+/** For peers that send SACKs: a loss counts if round trips agree. */
+static const struct pavo_congestion pavo_cc_delay = {
+	.acked = pavo_cc_delay_acked,
+	.lost = pavo_cc_delay_lost,
+	.expired = pavo_cc_delay_expired,
+};
+
+#endif /* PAVO_CONGESTION_H */
