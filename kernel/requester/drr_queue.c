@@ -59,7 +59,7 @@ static void hold_credits(struct pavo_qp *qp)
 
 	pavo_drr_hold_credits(drr, &req->drr, PAVO_POOL_SENDS, sends);
 	pavo_drr_hold_credits(drr, &req->drr, PAVO_POOL_READS,
-			      req->recovery.reads_out);
+			      pavo_recovery_get_reads(&req->recovery));
 }
 
 void pavo_qp_drr_settle(struct pavo_qp *qp)

@@ -332,12 +332,17 @@ void World::end_soon(size_t connection)
 
 /* -------------------------------------------------------------- completions */
 
-/* Packets that were lost inside the machine, of any connection. */
+/*
+ * Packets that were lost inside the machine, of any connection. A page fault whose works run late may
+ * outlast all retries.
+ */
 uint64_t World::global_harm() const
 {
+	const uint64_t fault = plan_.late_by ? 8 : 1;
+
 	return refused_ + counter("rx_drop_backlog") +
 	       counter("tx_drop_no_memory") + counter("rx_drop_no_memory") +
-	       counter("odp_faults");
+	       fault * counter("odp_faults");
 }
 
 Excuse World::excuse(size_t connection, unsigned from, size_t message) const

@@ -427,6 +427,7 @@ TEST(Recovery, WhatIsCountedForCopiesAloneStopsNoRequest)
 
 	answer_held(m, 3);
 	EXPECT_EQ(m.r.reads_out, 1u);
+	EXPECT_EQ(pavo_recovery_get_reads(&m.r), 0u);
 	EXPECT_TRUE(pavo_recovery_may_read(&m.r, 1));
 	m.send(1, true);
 	EXPECT_FALSE(pavo_recovery_may_read(&m.r, 1));
