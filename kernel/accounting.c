@@ -171,6 +171,29 @@ void pavo_user_put(struct pavo_user *user)
 	kfree(user);
 }
 
+/* Most bytes of pavo_charge_bytes() of an adapter, and of a user. */
+#define MOST_BYTES_OF_ADAPTER (64 << 20)
+#define MOST_BYTES_OF_USER (16 << 20)
+
+int pavo_charge_bytes(atomic_t *all, struct pavo_user *user, int bytes)
+{
+	int sum = atomic_add_return(bytes, all), own = 0;
+
+	if (user)
+		own = atomic_add_return(bytes, &user->bytes);
+	if (sum <= MOST_BYTES_OF_ADAPTER && own <= MOST_BYTES_OF_USER)
+		return 0;
+	pavo_uncharge_bytes(all, user, bytes);
+	return -EDQUOT;
+}
+
+void pavo_uncharge_bytes(atomic_t *all, struct pavo_user *user, int bytes)
+{
+	atomic_sub(bytes, all);
+	if (user)
+		atomic_sub(bytes, &user->bytes);
+}
+
 int pavo_user_charge_packet(struct pavo_user *user)
 {
 	int most = READ_ONCE(backlog_per_user);

@@ -83,14 +83,14 @@ void pavo_share_give(struct pavo_shares *shares, kuid_t account);
  * @uid:     result of pavo_caller_account()
  * @refs:    one for each of its queue pairs
  * @waiting: packets on backlogs of its queue pairs
- * @board_bytes: memory that their scoreboards have grown by (requester/scoreboard.c)
+ * @bytes:   memory of pavo_charge_bytes()
  */
 struct pavo_user {
 	struct list_head list;
 	kuid_t uid;
 	refcount_t refs;
 	atomic_t waiting;
-	atomic_t board_bytes;
+	atomic_t bytes;
 };
 
 /**
@@ -120,6 +120,19 @@ static inline kuid_t pavo_user_get_uid(const struct pavo_user *user)
 struct pavo_user *pavo_user_get(void);
 /** pavo_user_put - drop a reference of pavo_user_get(); NULL is allowed. Sleeps. */
 void pavo_user_put(struct pavo_user *user);
+
+/**
+ * pavo_charge_bytes - charge memory that a softirq allocates for a queue pair.
+ * @all:   what is charged for all queue pairs of the adapter
+ * @user:  NULL: the kernel, which has no limit of its own
+ * @bytes: how many
+ *
+ * Context: any.
+ * Return: 0; -EDQUOT: the user would have more than 16 MiB, or the adapter more than 64 MiB.
+ */
+int pavo_charge_bytes(atomic_t *all, struct pavo_user *user, int bytes);
+/** pavo_uncharge_bytes - uncharge memory of pavo_charge_bytes(). */
+void pavo_uncharge_bytes(atomic_t *all, struct pavo_user *user, int bytes);
 
 /**
  * pavo_user_charge_packet - charge a packet that waits on a backlog.

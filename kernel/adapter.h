@@ -102,7 +102,7 @@ struct pavo_mcast {
  * @bad_pkeys: packets with a wrong P_Key (PortInfo, IBA 14.2.5.6)
  * @bad_qkeys: packets with a wrong Q_Key (PortInfo, IBA 14.2.5.6)
  * @held_bytes: truesize of packets that wait behind gaps (qp/out_of_order.h)
- * @board_bytes: memory that scoreboards have grown by (requester/scoreboard.c)
+ * @softirq_bytes: memory that softirqs have allocated for queue pairs (pavo_charge_bytes())
  * @qps:       QPN -> struct pavo_qp, read under RCU
  * @qp_cache:  lookup cache of @qps
  * @srqs:      SRQN -> struct pavo_srq of XRC, read under RCU
@@ -135,7 +135,7 @@ struct pavo_dev {
 	atomic_t bad_pkeys;
 	atomic_t bad_qkeys;
 	atomic_t held_bytes;
-	atomic_t board_bytes;
+	atomic_t softirq_bytes;
 	struct xarray qps;
 	struct pavo_lookup_cache qp_cache;
 	struct xarray srqs;

@@ -134,6 +134,16 @@ void pavo_held_release(struct pavo_qp *qp, struct pavo_side *side, u32 psn)
 	side->released = skb;
 }
 
+void pavo_held_drop_from(struct pavo_qp *qp, struct pavo_side *side, u32 psn)
+{
+	struct sk_buff *skb;
+
+	while ((skb = find_held(side, psn, PAVO_HELD_PSNS))) {
+		drop_held(qp, side, skb);
+		pavo_count(qp, rx_drop_out_of_sequence);
+	}
+}
+
 void pavo_held_forget(struct pavo_qp *qp, struct pavo_side *side)
 {
 	struct sk_buff *skb;

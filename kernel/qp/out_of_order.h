@@ -51,6 +51,9 @@ int pavo_held_add(struct pavo_qp *qp, struct pavo_side *side,
 /** pavo_held_release - part of pavo_side_close_gap() that is seldom: a packet is held. */
 void pavo_held_release(struct pavo_qp *qp, struct pavo_side *side, u32 psn);
 
+/** pavo_held_drop_from - drop those from @psn on. */
+void pavo_held_drop_from(struct pavo_qp *qp, struct pavo_side *side, u32 psn);
+
 /** pavo_held_forget - drop all. */
 void pavo_held_forget(struct pavo_qp *qp, struct pavo_side *side);
 

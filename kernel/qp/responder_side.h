@@ -54,6 +54,7 @@ struct pavo_write_addr {
  * @resources: rd_atomic resources
  * @res_count: number of @resources: max_dest_rd_atomic, at least 1
  * @res_head:  index of the next new resource
+ * @copy_reads: number of reads whose responses are still to be copied (responder/read_copy.h)
  * @send_queue: indices of resources whose responses are to be sent
  * @send_head: first entry (free running)
  * @send_tail: behind the last entry (free running)
@@ -77,6 +78,7 @@ struct pavo_responder {
 	struct pavo_resource *resources;
 	u32 res_count;
 	u32 res_head;
+	u32 copy_reads;
 	u8 send_queue[PAVO_MAX_RD_ATOMIC];
 	u8 send_head;
 	u8 send_tail;

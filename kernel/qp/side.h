@@ -143,6 +143,12 @@ static inline enum pavo_status pavo_side_defer_current(struct pavo_side *side,
 	return PAVO_ST_WAIT;
 }
 
+/** pavo_side_has_held - true if packets wait behind a gap. */
+static inline bool pavo_side_has_held(const struct pavo_side *side)
+{
+	return !xa_empty(&side->held);
+}
+
 /**
  * pavo_side_close_gap - handle next what was held for the packet that has been handled.
  * @qp:   the QP
@@ -152,7 +158,7 @@ static inline enum pavo_status pavo_side_defer_current(struct pavo_side *side,
 static inline void pavo_side_close_gap(struct pavo_qp *qp,
 				       struct pavo_side *side, u32 psn)
 {
-	if (unlikely(!xa_empty(&side->held)))
+	if (unlikely(pavo_side_has_held(side)))
 		pavo_held_release(qp, side, psn);
 }
 

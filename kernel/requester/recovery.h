@@ -637,6 +637,25 @@ static inline bool pavo_recovery_is_delayed(const struct pavo_recovery *r)
 	return r->timer.rnr;
 }
 
+/**
+ * pavo_recovery_end_delay - end the RNR delay if its time has come.
+ * @r:   the machine
+ * @now: the time, ns
+ *
+ * The loss timer runs again, even if nothing is sent now: all may be held, as a SACK says that is
+ * older than the RNR NAK.
+ *
+ * Return: true if it has ended.
+ */
+static inline bool pavo_recovery_end_delay(struct pavo_recovery *r, u64 now)
+{
+	if (!pavo_timer_end_rnr(&r->timer, now))
+		return false;
+	if (r->upsn != r->sent)
+		pavo_timer_set(&r->timer, now);
+	return true;
+}
+
 /** pavo_recovery_expired - event: the loss timer expired. */
 static __always_inline unsigned int
 pavo_recovery_expired(struct pavo_recovery *r,

@@ -47,7 +47,7 @@ enum pavo_recovery_todo {
  * @held:      the peer holds the packet of @psn behind that at UPSN
  * @arrived:   and did not hold it before
  * @here:      this side holds @npkts responses from @psn on behind that at UPSN
- * @repeat:    a response of @psn cannot be held: @npkts from @first on are to be requested again
+ * @older:     responses from @psn on are here no more, and are to be requested again
  * @needless:  a packet has arrived once more than was needed
  * @detect:    find what is lost, after such news
  * @repair:    the repair timer expired
@@ -67,8 +67,7 @@ struct pavo_recovery_policy {
 	void (*held)(struct pavo_recovery *r, u32 psn);
 	void (*arrived)(struct pavo_recovery *r, u32 psn, u64 now);
 	void (*here)(struct pavo_recovery *r, u32 psn, u32 npkts);
-	unsigned int (*repeat)(struct pavo_recovery *r, u32 psn, u32 first,
-			       u32 npkts);
+	unsigned int (*older)(struct pavo_recovery *r, u32 psn);
 	void (*needless)(struct pavo_recovery *r);
 	unsigned int (*detect)(struct pavo_recovery *r, u64 now);
 	unsigned int (*repair)(struct pavo_recovery *r, u64 now);

@@ -157,20 +157,12 @@ static inline void pavo_recovery_drop_here(struct pavo_recovery *r, u32 psn)
 				    pavo_psn_diff(r->sent, psn));
 }
 
-/**
- * pavo_recovery_repeat - event: a response of @psn cannot be held, and is requested once more.
- * @r:      the machine
- * @policy: its policy
- * @psn:    its PSN
- * @first:  the first PSN of what is requested with it
- * @npkts:  how many
- */
+/* Event: responses from @psn on are older than data that has come, and were dropped. */
 static __always_inline unsigned int
-pavo_recovery_repeat(struct pavo_recovery *r,
-		     const struct pavo_recovery_policy *policy, u32 psn,
-		     u32 first, u32 npkts)
+pavo_recovery_drop_older(struct pavo_recovery *r,
+			 const struct pavo_recovery_policy *policy, u32 psn)
 {
-	return policy->repeat(r, psn, first, npkts);
+	return policy->older(r, psn);
 }
 
 /** pavo_recovery_hold_here - event: @npkts responses from @psn on are held behind a missing one. */

@@ -285,15 +285,18 @@ static bool is_value_of(const struct pavo_swqe *wqe, const struct pavo_pkt *pkt)
 	return !ext || pkt->request_id == wqe->number;
 }
 
-/* PSN from which the next response is expected. */
-static u32 get_next_answered(struct pavo_recovery *r)
+/*
+ * The peer has read the memory of @read once more, so the responses that are held behind it are
+ * older than its data. Drop them, and request them once more.
+ */
+static void drop_older_responses(struct pavo_qp *qp,
+				 const struct pavo_mq_entry *read)
 {
-	const struct pavo_mq_entry *read =
-		pavo_mq_find_oldest(&r->outstanding.reads);
+	struct pavo_recovery *r = &qp->req.recovery;
+	u32 end = pavo_psn_add(read->first, read->npkts);
 
-	if (!read)
-		return r->sent;
-	return pavo_psn_diff(read->first, r->upsn) > 0 ? read->first : r->upsn;
+	pavo_held_drop_from(qp, &qp->req.side, end);
+	carry_out(qp, pavo_recovery_drop_older(r, &pavo_selective_repair, end));
 }
 
 /* Take the data of the expected response, then release its PSN. */
@@ -328,54 +331,37 @@ static enum pavo_status take_response(struct pavo_qp *qp, struct pavo_rx *rx)
 		pavo_complete_fatal(qp, rx->pkt.psn, status);
 		return status;
 	}
+	if (unlikely(rx->pkt.attempt) && r->sacks)
+		drop_older_responses(qp, read);
 	if (pavo_recovery_release_needs_time(r, what.end))
 		now = ktime_get_ns();
 	carry_out(qp, pavo_recovery_answered(r, &pavo_selective_repair, &what,
 					     now));
-	pavo_side_close_gap(qp, &qp->req.side, get_next_answered(r));
 	return PAVO_ST_OK;
 }
 
 /*
- * Find the read or atomic of a response that may be held, and set @entry to it.
- *
- * Return: 0; -ESTALE: the response has to come again, since it is of a read behind another read,
- * which is executed once more. A read sees memory at least as new as the reads before it (IBA 9.5).
+ * True if a response of @psn may be held behind a missing one. A read sees memory at least as new
+ * as the reads before it (IBA 9.5), and a peer without SACKs executes the missing read once more:
+ * what is behind that has to come again.
  */
-static int find_answered_request(struct pavo_qp *qp, u32 psn,
-				 const struct pavo_mq_entry **entry)
+static bool may_hold_response(struct pavo_qp *qp, u32 psn)
 {
-	const struct pavo_mq *reads = &qp->req.recovery.outstanding.reads;
-	int err = 0;
+	const struct pavo_recovery *r = &qp->req.recovery;
+	const struct pavo_mq *reads = &r->outstanding.reads;
+	const struct pavo_mq_entry *entry;
 	u32 at;
 
 	for (at = reads->head; at != reads->tail; at++) {
-		*entry = &reads->ring[at & reads->mask];
-		if ((u32)pavo_psn_diff(psn, (*entry)->first) < (*entry)->npkts)
-			return err;
-		if (pavo_op_find(pavo_get_swqe(&qp->req, (*entry)->wqe)->op)
-			    ->answer == PAVO_ANSWER_READ)
-			err = -ESTALE;
+		entry = &reads->ring[at & reads->mask];
+		if ((u32)pavo_psn_diff(psn, entry->first) < entry->npkts)
+			return true;
+		if (!r->sacks &&
+		    pavo_op_find(pavo_get_swqe(&qp->req, entry->wqe)->op)
+				    ->answer == PAVO_ANSWER_READ)
+			return false;
 	}
-	*entry = NULL;
-	return -ESTALE;
-}
-
-/* Request the chunk of a response of @psn once more, as it cannot be held. */
-static void repeat_chunk(struct pavo_qp *qp, u32 psn,
-			 const struct pavo_mq_entry *entry)
-{
-	struct pavo_recovery *r = &qp->req.recovery;
-	u32 n = pavo_psn_diff(psn, entry->first);
-	u32 from = n - n % PAVO_READ_CHUNK;
-	u32 count = min(entry->npkts - from, PAVO_READ_CHUNK);
-	unsigned int todo;
-
-	if (!r->sacks)
-		return;
-	todo = pavo_recovery_repeat(r, &pavo_selective_repair, psn,
-				    pavo_psn_add(entry->first, from), count);
-	carry_out(qp, todo);
+	return false;
 }
 
 /*
@@ -387,19 +373,14 @@ static enum pavo_status hold_response(struct pavo_qp *qp,
 				      const struct pavo_rx *rx)
 {
 	struct pavo_recovery *r = &qp->req.recovery;
-	const struct pavo_mq_entry *entry;
 	int state = pavo_qp_get_state(qp);
 	unsigned int todo;
 	u32 dropped;
 	int err;
 
-	if ((state != IB_QPS_RTS && state != IB_QPS_SQD) || qp->req.far)
+	if ((state != IB_QPS_RTS && state != IB_QPS_SQD) || qp->req.far ||
+	    !may_hold_response(qp, rx->pkt.psn))
 		return PAVO_ST_OK;
-	if (find_answered_request(qp, rx->pkt.psn, &entry)) {
-		if (entry)
-			repeat_chunk(qp, rx->pkt.psn, entry);
-		return PAVO_ST_OK;
-	}
 	err = pavo_held_add(qp, &qp->req.side, rx, r->upsn, &dropped);
 	if (dropped != PAVO_PSN_NONE)
 		pavo_recovery_drop_here(r, dropped);
@@ -461,6 +442,17 @@ static void change_sacks(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 		carry_out(qp, pavo_recovery_end_sacks(r));
 }
 
+/* PSN from which the next response is expected. */
+static u32 get_next_answered(struct pavo_recovery *r)
+{
+	const struct pavo_mq_entry *read =
+		pavo_mq_find_oldest(&r->outstanding.reads);
+
+	if (!read)
+		return r->sent;
+	return pavo_psn_diff(read->first, r->upsn) > 0 ? read->first : r->upsn;
+}
+
 /*
  * pavo_requester_handle - act on one response packet.
  *
@@ -473,6 +465,7 @@ static void change_sacks(struct pavo_qp *qp, const struct pavo_pkt *pkt)
  */
 enum pavo_status pavo_requester_handle(struct pavo_qp *qp, struct pavo_rx *rx)
 {
+	enum pavo_status status = PAVO_ST_OK;
 	int state = pavo_qp_get_state(qp);
 
 	pavo_timer_answered(&qp->req.recovery.timer);
@@ -482,15 +475,20 @@ enum pavo_status pavo_requester_handle(struct pavo_qp *qp, struct pavo_rx *rx)
 		pavo_count(qp, rx_drop_state);
 		return PAVO_ST_OK;
 	}
-	if (unlikely(qp->req.side.stage != PAVO_STAGE_BEGIN))
-		return take_response(qp, rx);
 	if (unlikely(qp->sacks && rx->pkt.wants_sack != qp->req.recovery.sacks))
 		change_sacks(qp, &rx->pkt);
 	if (rx->pkt.info->kind == PAVO_KIND_ACK)
 		handle_ack(qp, &rx->pkt);
+	else if (likely(qp->req.side.stage == PAVO_STAGE_BEGIN))
+		status = handle_response(qp, rx);
 	else
-		return handle_response(qp, rx);
-	return PAVO_ST_OK;
+		status = take_response(qp, rx);
+	/* Any of these may have closed a gap, and what was held may turn out to be old. */
+	if (unlikely(pavo_side_has_held(&qp->req.side)) &&
+	    (status == PAVO_ST_OK || status == PAVO_ST_HELD))
+		pavo_held_release(qp, &qp->req.side,
+				  get_next_answered(&qp->req.recovery));
+	return status;
 }
 
 /*

@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * scoreboard.c - memory of scoreboards (scoreboard.h). A small one belongs to its queue pair. It
- * grows when the cwnd does, in softirqs, where no memory cgroup is charged; so what it grows by has
- * bounds for a user and for an adapter.
+ * grows when the cwnd does, in softirqs, where no memory cgroup is charged (accounting.h).
  */
 #include "requester/scoreboard.h"
 #include <linux/slab.h>
 #include "accounting.h"
 #include "qp/qp.h"
 #include "requester_private.h"
-
-/* Most bytes that scoreboards have grown by, of the queue pairs of an adapter and of a user. */
-#define PAVO_BOARDS_OF_ADAPTER (64 << 20)
-#define PAVO_BOARDS_OF_USER (16 << 20)
 
 int pavo_board_create(struct pavo_scoreboard **made)
 {
@@ -31,23 +26,14 @@ int pavo_board_create(struct pavo_scoreboard **made)
 	return 0;
 }
 
-static void uncharge_board(struct pavo_qp *qp, int bytes)
-{
-	atomic_sub(bytes, &qp->dev->board_bytes);
-	if (qp->user)
-		atomic_sub(bytes, &qp->user->board_bytes);
-}
-
 static int charge_board(struct pavo_qp *qp, int bytes)
 {
-	int all = atomic_add_return(bytes, &qp->dev->board_bytes);
-	int own = qp->user ? atomic_add_return(bytes, &qp->user->board_bytes) :
-			     0;
+	return pavo_charge_bytes(&qp->dev->softirq_bytes, qp->user, bytes);
+}
 
-	if (all <= PAVO_BOARDS_OF_ADAPTER && own <= PAVO_BOARDS_OF_USER)
-		return 0;
-	uncharge_board(qp, bytes);
-	return -EDQUOT;
+static void uncharge_board(struct pavo_qp *qp, int bytes)
+{
+	pavo_uncharge_bytes(&qp->dev->softirq_bytes, qp->user, bytes);
 }
 
 /* Bytes of a scoreboard of @size PSNs that are charged. */

@@ -343,16 +343,22 @@ static inline void pavo_sr_lose_responses(struct pavo_recovery *r, u32 first,
 	}
 }
 
-/*
- * A response of @psn was dropped, so @npkts from @first on are requested once more; once, as long
- * as that is under way.
- */
-static inline unsigned int pavo_sr_repeat(struct pavo_recovery *r, u32 psn,
-					  u32 first, u32 npkts)
+/* The responses from @psn on that were here are lost. */
+static inline unsigned int pavo_sr_drop_older(struct pavo_recovery *r, u32 psn)
 {
-	if (pavo_psn_set_has(&r->board->resent, psn))
-		return 0;
-	pavo_sr_lose_responses(r, first, npkts);
+	struct pavo_scoreboard *b = r->board;
+	s32 span = pavo_psn_diff(r->sent, psn);
+	u32 found;
+
+	for (; span > 0; span--, psn = pavo_psn_add(psn, 1)) {
+		found = pavo_psn_set_find(&b->here, psn, span, true);
+		psn = pavo_psn_add(psn, found);
+		span -= found;
+		if (!span)
+			break;
+		pavo_psn_set_remove(&b->here, psn, 1);
+		pavo_board_lose(b, psn);
+	}
 	return pavo_sr_continue(r) | PAVO_REC_RETRANSMIT;
 }
 
@@ -474,7 +480,7 @@ static const struct pavo_recovery_policy pavo_selective_repair = {
 	.held = pavo_sr_note_held,
 	.arrived = pavo_sr_note_arrival,
 	.here = pavo_sr_note_here,
-	.repeat = pavo_sr_repeat,
+	.older = pavo_sr_drop_older,
 	.needless = pavo_sr_note_needless,
 	.detect = pavo_sr_detect,
 	.repair = pavo_sr_repair,

@@ -57,7 +57,7 @@ void pavo_timers_check(struct pavo_qp *qp)
 
 	if (req->pause && now >= req->pause)
 		req->pause = 0;
-	if (pavo_timer_end_rnr(&req->recovery.timer, now)) {
+	if (pavo_recovery_end_delay(&req->recovery, now)) {
 		trace_pavo_timer(qp, true);
 		pavo_count(qp, rnr_timer_expired);
 	}

@@ -288,6 +288,8 @@ static void answer_duplicate(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 		pavo_expected_note_duplicate(&qp->resp.expected);
 		return;
 	}
+	if (pkt->attempt && pkt->info->kind == PAVO_KIND_READ)
+		qp->resp.copy_reads = PAVO_READ_COPY_READS;
 	request = *pkt;
 	res = find_original(qp, pkt);
 	if (res)

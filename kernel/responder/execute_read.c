@@ -19,6 +19,7 @@ enum pavo_status pavo_execute_read(struct pavo_qp *qp, struct pavo_rx *rx)
 	status = pavo_read_begin(qp, res, pkt);
 	if (status)
 		return status;
+	pavo_read_copy_begin(qp, res);
 	pavo_request_answer(qp, pkt, res,
 			    max_t(u32, 1,
 				  DIV_ROUND_UP(pkt->dma_len, qp->attr.mtu)));

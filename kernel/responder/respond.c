@@ -68,6 +68,7 @@ struct pavo_resource *pavo_resource_new(struct pavo_qp *qp,
 		.ext = pkt->info->flags & PAVO_OPF_EXTATOMICETH,
 		.srqn = pkt->srqn,
 		.request_id = pkt->request_id,
+		.copy = res->copy,
 	};
 	if (++resp->res_head == resp->res_count)
 		resp->res_head = 0;
@@ -286,13 +287,13 @@ static int find_read_srq(struct pavo_qp *qp, const struct pavo_resource *res)
 /* The payload of a read response. */
 struct read_payload {
 	struct pavo_qp *qp;
-	const struct pavo_resource *res;
+	struct pavo_resource *res;
 	const struct pavo_pkt *pkt;
 };
 
 /* Attach the memory of a read, or copy it, with its remote-key slot busy. */
 static enum pavo_status put_read_memory(struct pavo_qp *qp,
-					const struct pavo_resource *res,
+					struct pavo_resource *res,
 					struct pavo_xmit *x, u32 len)
 {
 	struct pavo_region *region;
@@ -308,6 +309,8 @@ static enum pavo_status put_read_memory(struct pavo_qp *qp,
 		return status;
 	if (x->attach)
 		return pavo_payload_attach(x, region, res->rkey, res->va, len);
+	if (unlikely(!pavo_read_copy_fill(qp, res, region, len)))
+		return pavo_read_copy_put(res, x, len);
 	return pavo_payload_copy(x, region, res->va, len);
 }
 
@@ -318,7 +321,7 @@ static enum pavo_status put_read_memory(struct pavo_qp *qp,
 static enum pavo_status gather_read(void *source, struct pavo_xmit *x, u32 len)
 {
 	const struct read_payload *payload = source;
-	const struct pavo_resource *res = payload->res;
+	struct pavo_resource *res = payload->res;
 	struct pavo_qp *qp = payload->qp;
 	enum pavo_status status;
 
@@ -328,7 +331,10 @@ static enum pavo_status gather_read(void *source, struct pavo_xmit *x, u32 len)
 		if (unlikely(status))
 			return status;
 	}
-	status = put_read_memory(qp, res, x, len);
+	if (unlikely(pavo_read_copy_has(res, len)))
+		status = pavo_read_copy_put(res, x, len);
+	else
+		status = put_read_memory(qp, res, x, len);
 	/* The packet may stay in a queue, but attached pages that change make its ICRC wrong. */
 	if (len)
 		pavo_use_leave(&qp->key_state, get_resource_slot(qp, res));
@@ -382,11 +388,16 @@ static enum pavo_status send_read(struct pavo_qp *qp, struct pavo_resource *res)
 		      res->msn);
 	if (len > qp->attr.mtu)
 		pkt.npkts = DIV_ROUND_UP(len, qp->attr.mtu);
+	if (unlikely(res->replay) && pavo_read_copy_repeats(res, len)) {
+		pavo_read_copy_end_later(qp, res);
+		pkt.attempt = qp->resp.expected.sacks;
+	}
 	status = pavo_xmit(&x, &pkt, len, gather_read, &payload);
 	if (unlikely(status == PAVO_ST_BUSY))
 		pause_responding(qp);
 	if (unlikely(status && status != PAVO_ST_LOST))
 		return status;
+	pavo_read_copy_sent(res, len);
 	res->begun = true;
 	res->psn = pavo_psn_add(res->psn, pkt.npkts);
 	res->va += len;

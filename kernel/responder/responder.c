@@ -58,6 +58,7 @@ void pavo_responder_destroy(struct pavo_qp *qp)
 
 	hrtimer_cancel(&resp->pause);
 	pavo_side_forget(qp, &resp->side);
+	pavo_read_copies_free(qp);
 	kfree(resp->wqe);
 	kfree(resp->resources);
 	pavo_rkm_free(&qp->key_state);
@@ -98,6 +99,7 @@ void pavo_responder_reset(struct pavo_qp *qp)
 	resp->send_head = 0;
 	resp->send_tail = 0;
 	resp->res_head = 0;
+	pavo_read_copies_free(qp);
 	if (resp->resources)
 		memset(resp->resources, 0,
 		       resp->res_count * sizeof(*resp->resources));
@@ -125,6 +127,7 @@ static int replace_resources(struct pavo_qp *qp,
 	if (resp->send_head != resp->send_tail ||
 	    pavo_rkm_slots_replace(&qp->key_state, slots))
 		return -EBUSY;
+	pavo_read_copies_free(qp);
 	for (i = kept; i--;) {
 		at = (at ?: resp->res_count) - 1;
 		(*resources)[i] = resp->resources[at];

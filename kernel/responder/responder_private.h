@@ -12,6 +12,7 @@
 #include "memory/payload.h"
 #include "net/xmit.h"
 #include "qp/qp.h"
+#include "responder/read_copy.h"
 #include "responder/responder.h"
 
 /* Packets and bytes of responses that one visit sends; each request that arrives causes a visit. */
@@ -38,6 +39,10 @@
  * @left:    bytes of the read from @va on that are not sent
  * @va:      address of the next byte
  * @orig:    old value of an atomic's memory
+ * @start:   address of a read's first byte
+ * @done:    bytes of the read, from there on, that were sent at least once
+ * @copied:  these are in @copy (read_copy.h)
+ * @copy:    memory for a copy; NULL: none was needed
  */
 struct pavo_resource {
 	u32 first;
@@ -56,6 +61,10 @@ struct pavo_resource {
 	u32 left;
 	u64 va;
 	u64 orig;
+	u64 start;
+	u32 done;
+	bool copied;
+	struct pavo_read_copy *copy;
 };
 
 /* recv_queue.c */

@@ -260,7 +260,7 @@ void ModelRequester::handle(uint64_t now, const Packet &packet)
 
 void ModelRequester::check_timers(uint64_t now)
 {
-	pavo_timer_end_rnr(&r.timer, now);
+	pavo_recovery_end_delay(&r, now);
 	if (pavo_timer_end_repair(&r.timer, now))
 		carry_out(pavo_recovery_repair(&r, policy, now));
 	if (pavo_timer_has_loss_expired(&r.timer, now))
