@@ -268,7 +268,8 @@ bool Track::done(size_t end) const
 
 FlowOracle::FlowOracle(const Connection &connection, const Flow &flow,
 		       FlowMemory &memory)
-	: retries_(connection.retries), rnr_retries_(connection.rnr_retries),
+	: mtu_(uint32_t(connection.mtu)), retries_(connection.retries),
+	  rnr_retries_(connection.rnr_retries),
 	  shared_(connection.shared_receives ||
 		  connection.service == Service::xrc),
 	  slot_size_(connection.receive_size), memory_(memory),
@@ -359,8 +360,11 @@ void FlowOracle::place_write(size_t i, Bytes &image, FlowMemory &memory)
 		    std::none_of(messages_.begin() + long(read.message) + 1,
 				 messages_.begin() + long(i) + 1, fenced) &&
 		    r.offset < m.offset + m.length &&
-		    m.offset < r.offset + r.length)
+		    m.offset < r.offset + r.length) {
 			read.others.push_back(slice(image, r.offset, r.length));
+			order_.add_version(read.message, i, m.length <= mtu_,
+					   read.others.back());
+		}
 	}
 	target_.add({i, 0, m.offset, std::move(after), {}, false});
 }
@@ -413,13 +417,12 @@ void FlowOracle::place_read(size_t i, const Bytes &image)
 {
 	const Message &m = messages_[i];
 
-	if (m.length)
-		read_effects_.push_back({i,
-					 0,
-					 in_at_[i],
-					 slice(image, m.offset, m.length),
-					 {},
-					 false});
+	if (!m.length)
+		return;
+	Bytes bytes = slice(image, m.offset, m.length);
+
+	order_.add_read(i, in_at_[i], bytes);
+	read_effects_.push_back({i, 0, in_at_[i], std::move(bytes), {}, false});
 }
 
 bool FlowOracle::wrong_posted() const
@@ -463,6 +466,7 @@ void FlowOracle::send_done(const Completion &done, const Excuse &excuse)
 			     i);
 		if (m.wrong != Wrong::no)
 			fail("wrong request", "message {} succeeds", i);
+		order_.complete(i + 1, memory_.in.at());
 	}
 	completed_ = i + 1;
 }
@@ -511,7 +515,9 @@ void FlowOracle::check_status(const Message &m, const Completion &done,
 			(wrong && excuse.faults);
 		break;
 	case IBV_WC_RNR_RETRY_EXC_ERR:
-		right = rnr_retries_ < 7 && excuse.not_ready > rnr_retries_;
+		/* The network may have delivered a NAK twice. */
+		right = rnr_retries_ < 7 && excuse.not_ready &&
+			excuse.not_ready + excuse.harm > rnr_retries_;
 		break;
 	case IBV_WC_REM_ACCESS_ERR:
 		right = m.wrong == Wrong::key || m.wrong == Wrong::bounds;

@@ -17,6 +17,7 @@
 
 #include <infiniband/verbs.h>
 
+#include "read_order.hpp"
 #include "workload.hpp"
 
 namespace sim {
@@ -175,6 +176,7 @@ private:
 			  const Excuse &excuse) const;
 	void check_received(const Message &m, const Completion &done) const;
 
+	const uint32_t mtu_;
 	const uint8_t retries_, rnr_retries_;
 	const bool shared_;
 	const uint32_t slot_size_;
@@ -184,6 +186,7 @@ private:
 	std::vector<size_t> receives_; /* messages that take a receive WQE */
 	Track target_, local_;
 	std::vector<Effect> read_effects_;
+	ReadOrder order_;
 	size_t posted_ = 0, completed_ = 0, received_ = 0;
 	bool failed_ = false, receive_failed_ = false;
 };
