@@ -50,6 +50,7 @@ void pavo_recovery_begin_sacks(struct pavo_recovery *r, u64 now)
 	r->cwnd.final = false;
 	pavo_cwnd_set_most(&r->cwnd, b->size / 2);
 	r->sacks = true;
+	r->sacked = true;
 }
 
 unsigned int pavo_recovery_end_sacks(struct pavo_recovery *r)

@@ -45,6 +45,7 @@
  * @probing:     only the oldest packet is sent, with AckReq, until it is acknowledged
  * @went_back:   the policy has reacted to a gap at UPSN, which is done once for each UPSN
  * @sacks:       the peer sends SACKs, and @board is in use
+ * @sacked:      it has sent them since this QP is in use: answers to repairs may be on their way
  * @board:       the packets in flight, one by one; NULL: no SACKs are wanted
  * @outstanding: MultiQueue
  * @cwnd:        limit of packets in flight
@@ -63,6 +64,7 @@ struct pavo_recovery {
 	bool probing;
 	bool went_back;
 	bool sacks;
+	bool sacked;
 	struct pavo_scoreboard *board;
 	struct pavo_multiqueue outstanding;
 	struct pavo_cwnd cwnd;
@@ -535,7 +537,7 @@ static inline bool pavo_recovery_is_in_place(const struct pavo_recovery *r,
 
 	if (n % PAVO_READ_CHUNK + npkts > PAVO_READ_CHUNK || (ends && !last))
 		return false;
-	if (r->sacks)
+	if (r->sacked)
 		return first || n % PAVO_READ_CHUNK;
 	if (last && !ends)
 		return false;

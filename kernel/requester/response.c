@@ -436,10 +436,13 @@ static void change_sacks(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 
 	if (pavo_psn_is_far(pavo_psn_diff(pkt->psn, r->upsn)))
 		return;
-	if (pkt->wants_sack)
+	if (pkt->wants_sack) {
 		pavo_recovery_begin_sacks(r, ktime_get_ns());
-	else
-		carry_out(qp, pavo_recovery_end_sacks(r));
+		return;
+	}
+	/* All is requested again, and what is held would be older. */
+	pavo_held_drop_from(qp, &qp->req.side, r->upsn);
+	carry_out(qp, pavo_recovery_end_sacks(r));
 }
 
 /* PSN from which the next response is expected. */

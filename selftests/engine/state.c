@@ -124,7 +124,8 @@ static void mix_recovery(u64 *hash, const struct pavo_recovery *r)
 	mix(hash, r->reread);
 	mix(hash, r->no_ack_req);
 	mix(hash, r->ack_requested);
-	mix(hash, r->probing | r->went_back << 1 | r->sacks << 2);
+	mix(hash,
+	    r->probing | r->went_back << 1 | r->sacks << 2 | r->sacked << 3);
 	if (r->sacks)
 		mix_board(hash, r);
 	mix_messages(hash, &r->outstanding.reads);
