@@ -17,7 +17,7 @@ sys.dont_write_bytecode = True
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
 
 from pavobench import (  # noqa: E402  (path set above)
-    contest, direct, frame, many, native, plot, profiling, symbols, table)
+    contest, direct, frame, loss, many, native, plot, profiling, symbols, table)
 from runner import tests  # noqa: E402
 
 BOTH = ["rxe", "pavo"]
@@ -243,6 +243,26 @@ def plot_draws():
         name: {**ratio, "n": 99} for name, ratio in line["ratios"].items()}} for line in lines],
         "a < b")
     assert "a &lt; b" in picture and "pavo / siw (kernel TCP)" in picture
+
+
+def loss_draws():
+    """A curve for each driver and operation of the paths of 1 ms, and what was sent in vain."""
+    lines = [{"op": "write", "test": test, "figures": {
+        name: {"mib_per_s": speed} for name, speed in speeds.items()}}
+        for test, speeds in (("path-1ms-0%", {"pavo": 100, "siw": 50}),
+                             ("path-1ms-1%", {"pavo": 80, "siw": 5}),
+                             ("path-20ms-0%", {"pavo": 1000}), ("wire", {"pavo": 5000}))]
+    assert loss.curves(lines, "write") == {"pavo": [(0, 100), (1, 80)], "siw": [(0, 50), (1, 5)]}
+    picture = loss.draw(lines, [(0, 0), (1, 0.5)], "a < b")
+    assert picture.count("<polyline") == 3 and "a &lt; b" in picture and ">100<" in picture
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        for number, vain in ((1, 4), (2, 8), (3, 6)):
+            file = folder / f"{number}-pavo.path-1ms-1%.write.counters"
+            (folder / (file.name + ".before")).write_text("bench0 tx_packets 100\n")
+            file.write_text(f"bench0 tx_packets 300\nbench1 duplicate_request {vain}\n")
+        assert loss.needless(folder, "pavo", "write") == [(1.0, 3.0)]
+        assert loss.needless(folder, "pavo", "send") == []
 
 
 def plot_leaves_out_streams_of_small_writes():
@@ -634,7 +654,7 @@ TESTS = (ratio_is_of_rounds, latency_uses_typical, figures, floors,
          rounds_that_lack_are_told, table_tells, table_has_spreads,
          several_ratios, several_on_one_wire, several_beside_a_stream,
          several_that_lack_are_told, several_without_pavo, several_tells, native_groups,
-         native_drivers, plot_draws, plot_leaves_out_streams_of_small_writes,
+         native_drivers, plot_draws, loss_draws, plot_leaves_out_streams_of_small_writes,
          contest_ratio_is_of_rounds, contest_reordering, contest_refuses, contest_below,
          contest_tells, nodes_tell_packets,
          keys_gathers_rows, keys_percentiles, keys_histograms, keys_has_bounds,

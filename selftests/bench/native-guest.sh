@@ -16,7 +16,8 @@
 #   the type before; BENCH_SCALE  so many times the messages; BENCH_SYMBOLS=1  also leaves
 #   TYPE.kallsyms
 # leaves: environment; ROUND-TYPE.jsonl for each measurement, for TCP ROUND-TYPE.SIZE.json; ROUND-TYPE.counters of the
-#   ports of both ends; paths: what netem has sent and dropped; in finished the names of those that came to their end
+#   ports of both ends, for a path and an operation ROUND-TYPE.PATH.OPERATION.counters and the same with
+#   .before; paths: what netem has sent and dropped; in finished the names of those that came to their end
 set -euo pipefail
 # shellcheck source=selftests/bench/lib.sh
 . "$(dirname "$(readlink -f "$0")")/lib.sh"
@@ -87,30 +88,56 @@ make_path()
 	"${far[@]}" tc qdisc add dev vb root netem limit 100000 "${faults[@]}"
 }
 
-# measure_groups SEED: the rows of a driver that is there
+# show_counters: of the ports of both ends
+show_counters()
+{
+	grep -sH . /sys/class/infiniband/bench[01]/ports/1/hw_counters/* |
+		sed 's|.*/infiniband/||; s|/ports/1/hw_counters/| |; s|:| |' | grep -v ' 0$' || true
+}
+
+# measure_path SEED TYPE NAME OPERATIONS SIZES QUEUE-PAIRS END...: one operation after the other, each
+# with the counters before and behind it
+measure_path()
+{
+	local seed=$1 type=$2 name=$3 sizes=$5 pairs=$6 op file
+
+	segmentation off "${near[*]}" "${far[*]}"
+	make_path "$name"
+	for op in ${4//,/ }; do
+		file=$PAVO_OUT/$seed-$type.$name.$op.counters
+		show_counters >"$file.before"
+		# 64 MiB: the slowest drivers take half a minute for them
+		"${near[@]}" "$bench" --tests list --name "$name" --ops "$op" --sizes "$sizes" \
+			--queue-pairs "$pairs" --scale 0.5 --seed "$seed" "${@:7}"
+		show_counters >"$file"
+	done
+	make_path none
+	segmentation on "${near[*]}" "${far[*]}"
+}
+
+# measure_groups SEED TYPE: the rows of a driver that is there
 measure_groups()
 {
-	local group name ops sizes pairs ends scale
+	local group name ops sizes pairs ends
 
 	for group in "${groups[@]}"; do
 		IFS=: read -r name ops sizes pairs <<<"$group"
-		scale=${BENCH_SCALE:-1}
-		# 64 MiB: the slowest drivers take half a minute for them
-		[[ $name != path-* ]] || scale=0.5
 		ends=(bench0 bench1 "${peer[@]}")
 		[ "$name" != loopback ] || ends=(bench0 bench0)
 		if [ "$name" = latency ]; then
 			latency "$ops" "$sizes"
 			continue
 		fi
-		[[ $name != wire-cut* && $name != path-* ]] || segmentation off "${near[*]}" "${far[*]}"
+		if [[ $name = path-* ]]; then
+			measure_path "$1" "$2" "$name" "$ops" "$sizes" "$pairs" "${ends[@]}"
+			continue
+		fi
+		[[ $name != wire-cut* ]] || segmentation off "${near[*]}" "${far[*]}"
 		[ "$name" != wire-cut-gro ] || merging on
-		[[ $name != path-* ]] || make_path "$name"
 		"${near[@]}" "$bench" --tests list --name "$name" --ops "$ops" \
-			--sizes "$sizes" --queue-pairs "$pairs" --scale "$scale" \
+			--sizes "$sizes" --queue-pairs "$pairs" --scale "${BENCH_SCALE:-1}" \
 			--seed "$1" "${ends[@]}"
 		[ "$name" != wire-cut-gro ] || merging off
-		[[ $name != path-* ]] || make_path none
 		segmentation on "${near[*]}" "${far[*]}"
 	done
 }
@@ -133,10 +160,8 @@ measure()
 	else
 		enter_wire "$2"
 		load_measured "$1" "$2" "${near[*]}" "${far[*]}"
-		measure_groups "$1" >"$PAVO_OUT/$1-$2.jsonl"
-		grep -sH . /sys/class/infiniband/bench[01]/ports/1/hw_counters/* |
-			sed 's|.*/infiniband/||; s|/ports/1/hw_counters/| |; s|:| |' |
-			grep -v ' 0$' >"$PAVO_OUT/$1-$2.counters" || true
+		measure_groups "$1" "$2" >"$PAVO_OUT/$1-$2.jsonl"
+		show_counters >"$PAVO_OUT/$1-$2.counters"
 		unload "$2"
 	fi
 }
