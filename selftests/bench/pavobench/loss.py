@@ -73,7 +73,8 @@ def _chart(left, title, series, unit):
     step = WIDE / max(len(losses) - 1, 1)
     out = [_text(left, TOP - 10, title, ' font-weight="bold"'),
            f'<rect x="{left}" y="{TOP}" width="{WIDE}" height="{HIGH}" fill="none" stroke="#888"/>',
-           _text(left - 8, TOP + 10, f"{most:.3g}", ' text-anchor="end"'),
+           _text(left - 8, TOP + 10, f"{most:.0f}" if most >= 10 else f"{most:.2f}",
+                 ' text-anchor="end"'),
            _text(left - 8, TOP + 24, unit, ' text-anchor="end"'),
            _text(left - 8, TOP + HIGH, "0", ' text-anchor="end"')]
     out += [_text(left + i * step, TOP + HIGH + 16, f"{loss:g} %", ' text-anchor="middle"')
