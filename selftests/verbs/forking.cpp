@@ -6,8 +6,10 @@
  *
  * usage: pavo-forking serve ADDRESS PORT child|parent|lost...
  *            says "listening", then serves a connection for each word: by a child; by itself; by a
- *            child that is killed at the end, whatever it did. Exit status: 0, or 1 + the number of a
- *            connection that was not served
+ *            child that is killed at the end, whatever it did. That one polls when the parent has
+ *            closed the connection: who destroys a completion queue waits until each event that was
+ *            read from its channel is acknowledged, and an event that a child read never is. Exit
+ *            status: 0, or 1 + the number of a connection that was not served
  *        pavo-forking ask ADDRESS PORT
  *            sends bytes and wants them back. Exit status: 0 or 1
  */
@@ -66,11 +68,22 @@ bool echo(int fd)
 	       read(fd, &more, 1) == 0;
 }
 
+/* A child that shares its parent's objects posts, and returns when the parent has closed the connection. */
+void post_and_wait(int fd, const int (&closed)[2])
+{
+	char none;
+
+	write_all(fd, std::vector<char>(1000));
+	close(closed[1]);
+	while (read(closed[0], &none, 1) > 0)
+		;
+}
+
 int serve(const sockaddr_in &address, char **words, int connections)
 {
 	const int listener = socket(AF_INET, SOCK_STREAM, 0), yes = 1;
 	std::vector<pid_t> children(size_t(connections), 0);
-	int status = 0, bad = 0;
+	int status = 0, bad = 0, closed[2];
 
 	if (listener < 0 ||
 	    setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) ||
@@ -95,16 +108,21 @@ int serve(const sockaddr_in &address, char **words, int connections)
 			close(fd);
 			continue;
 		}
+		if (pipe(closed)) {
+			perror("pipe");
+			return 1 + i;
+		}
 		children[size_t(i)] = fork();
 		if (!children[size_t(i)]) {
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
 			alarm(patience_seconds);
-			/* It posts at once, by what it has from its parent. */
 			if (!strcmp(words[i], "lost"))
-				write_all(fd, std::vector<char>(1000));
+				post_and_wait(fd, closed);
 			_exit(!echo(fd));
 		}
 		close(fd);
+		close(closed[0]);
+		close(closed[1]);
 	}
 	for (int i = 0; i < connections; i++) {
 		if (!children[size_t(i)])
