@@ -70,6 +70,7 @@ static u32 enqueue_for_credit(struct pavo_drr *drr,
 			      struct pavo_drr_queue *queue, enum pavo_pool pool)
 {
 	drr->pool[pool].waits++;
+	queue->scarce = true;
 	append_queue(drr, queue, pool);
 	if (drr->serving == queue)
 		list_move(&queue->node, &drr->pool[pool].active_list);

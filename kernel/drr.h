@@ -45,7 +45,8 @@ enum pavo_pool {
  * @active:    it is in an active list, is served, or holds credits; written by the requester's
  *             owner
  * @scheduled: it is to be served; its service begins when its work runs
- * @scarce:    it has taken the last credit in this service, so an ACK is urgent
+ * @scarce:    it has taken the last credit in this service, or begun to wait for one, so an ACK is
+ *             urgent
  * @deficit:   deficit counter: packets that it may send; below 0 after a GSO super-packet
  * @spent:     packets sent that are not subtracted from @deficit yet; the requester's owner
  * @held:      credits by pool

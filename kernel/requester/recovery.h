@@ -203,6 +203,13 @@ pavo_recovery_admits(const struct pavo_recovery *r,
 	return policy->admits(r, npkts);
 }
 
+/** pavo_recovery_is_ack_request - true if @npkts from @next on are sent to request an ACK. */
+static inline bool pavo_recovery_is_ack_request(const struct pavo_recovery *r,
+						u32 npkts)
+{
+	return pavo_psn_add(r->next, npkts) == r->ack_requested;
+}
+
 /**
  * pavo_recovery_wants_ack - true if packets need AckReq: often enough to keep the cwnd open, in a
  * probe, in a packet that is sent for it, and in repairs.
@@ -214,7 +221,7 @@ static inline bool pavo_recovery_wants_ack(const struct pavo_recovery *r,
 {
 	u32 most = pavo_cwnd_get_ack_req(&r->cwnd);
 
-	if (pavo_psn_add(r->next, npkts) == r->ack_requested)
+	if (pavo_recovery_is_ack_request(r, npkts))
 		return true;
 	/* Only the last packet of a super-packet can have AckReq: set it one early. */
 	if (npkts > 1 && r->no_ack_req + 2 * npkts > most)

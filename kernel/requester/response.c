@@ -495,18 +495,32 @@ enum pavo_status pavo_requester_handle(struct pavo_qp *qp, struct pavo_rx *rx)
 }
 
 /*
- * True if the packet that is retransmitted has not left this host: it is in a queue, or the queue
- * pair waits for a credit or for its DRR round.
+ * True if the packet that is retransmitted waits for a credit, or for its DRR round: the loss timer
+ * has not begun for it.
  */
-static bool is_unsent(struct pavo_qp *qp)
+static bool waits_in_drr(struct pavo_qp *qp)
 {
 	struct pavo_requester *req = &qp->req;
 
-	if (pavo_tx_is_queued(&req->side.tx))
-		return true;
 	return unlikely(req->drr.active) &&
 	       !pavo_recovery_get_in_flight(&req->recovery) &&
 	       pavo_qp_drr_waits(qp);
+}
+
+/*
+ * Put off an expiry of the loss timer, if the packet that is retransmitted has not left this host.
+ * DRR ends a wait; a queue of the host may be stuck, so that is bounded.
+ */
+static bool put_off_loss(struct pavo_qp *qp, u64 now)
+{
+	struct pavo_timer_state *timer = &qp->req.recovery.timer;
+
+	if (waits_in_drr(qp)) {
+		pavo_timer_hold(timer, now);
+		return true;
+	}
+	return pavo_tx_is_queued(&qp->req.side.tx) &&
+	       !pavo_timer_put_off(timer, now);
 }
 
 /* pavo_requester_repair - the repair timer expired (selective_repair.h). */
@@ -530,7 +544,7 @@ void pavo_requester_timeout(struct pavo_qp *qp)
 	struct pavo_requester *req = &qp->req;
 	u64 now = ktime_get_ns();
 
-	if (is_unsent(qp) && !pavo_timer_put_off(&req->recovery.timer, now)) {
+	if (put_off_loss(qp, now)) {
 		pavo_count(qp, loss_timer_put_off);
 		return;
 	}

@@ -192,7 +192,8 @@ static int take_deficit(struct pavo_qp *qp, const struct pavo_swqe *wqe,
 
 	/* A repair has its credit, though new packets of the QP may wait for one. */
 	if (likely(!READ_ONCE(qp->dev->drr.on)) ||
-	    pavo_recovery_is_repair(&qp->req.recovery))
+	    pavo_recovery_is_repair(&qp->req.recovery) ||
+	    pavo_recovery_is_ack_request(&qp->req.recovery, *span))
 		return 0;
 	if (pavo_op_is_answered(wqe->op)) {
 		taken = pavo_qp_drr_take(qp, PAVO_POOL_READS, 1, level);
@@ -385,8 +386,28 @@ static enum pavo_status transmit_one(struct pavo_qp *qp, unsigned int *budget)
 }
 
 /*
+ * PSN up to which all was sent, and behind which nothing is sent before an ACK or the end of a long
+ * wait: in front of a bad WQE, or of one that waits for a credit or its regions, and in SQD.
+ * PAVO_PSN_NONE: more will be sent.
+ */
+static u32 find_stop(struct pavo_qp *qp)
+{
+	struct pavo_requester *req = &qp->req;
+	const struct pavo_swqe *wqe = pavo_get_swqe(req, req->cursor.wqe);
+	bool stops;
+
+	if (req->cursor.wqe != req->numbered && wqe->status)
+		return wqe->first_psn;
+	stops = req->drr.scarce || pavo_qp_get_state(qp) == IB_QPS_SQD ||
+		(req->cursor.wqe != req->head && wqe->flags & PAVO_SWQE_CLAIMS);
+	return stops && !pavo_recovery_is_retransmit(&req->recovery) ?
+		       req->recovery.sent :
+		       PAVO_PSN_NONE;
+}
+
+/*
  * Retransmit the last packet once with AckReq, if it had none and nothing more is sent before its
- * ACK: in SQD, and in front of a bad WQE. The peer acknowledges duplicates, too.
+ * ACK. The peer acknowledges duplicates, too.
  *
  * Return: 0: the cursor moved back to that packet; -EALREADY: none needs that.
  */
@@ -395,16 +416,12 @@ static int request_ack(struct pavo_qp *qp)
 	struct pavo_requester *req = &qp->req;
 	struct pavo_recovery *r = &req->recovery;
 	struct pavo_tx_cursor cur = req->cursor;
-	u32 end = r->sent, next = r->next;
+	u32 end, next = r->next;
 
-	if (cur.wqe != req->numbered) {
-		if (!pavo_get_swqe(req, cur.wqe)->status)
-			return -EALREADY;
-		end = pavo_get_swqe(req, cur.wqe)->first_psn;
-	} else if (pavo_qp_get_state(qp) != IB_QPS_SQD) {
+	if (!pavo_is_reliable(qp))
 		return -EALREADY;
-	}
-	if (!pavo_is_reliable(qp) || pavo_recovery_request_ack(r, end))
+	end = find_stop(qp);
+	if (end == PAVO_PSN_NONE || pavo_recovery_request_ack(r, end))
 		return -EALREADY;
 	pavo_transmit_seek(qp, pavo_psn_add(end, -1));
 	/* Reads and atomics are answered in any case. */

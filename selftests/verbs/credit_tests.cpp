@@ -155,6 +155,40 @@ PV_TEST_LOCAL("credits.changed",
 	must_come_back(env, "after the traffic");
 }
 
+PV_TEST_LOCAL("credits.asked",
+	      "an unsignaled write is acknowledged, though the read "
+	      "behind it waits for a credit: the write's may be needed")
+{
+	Policy sends(env.a, "send_credits", "4");
+	Policy reads(env.a, "read_credits", "2");
+	Place from = {must_reg(env.a, {1 << 16}), 0},
+	      to = {must_reg(env.b, {1 << 16}), 0};
+	SendWr write = make_wr(Op::write, from, 100, to);
+	const SendWr read = make_wr(Op::read, from, 100, to);
+	Link other = connect(env, {.timeout = 0, .retry_count = 0});
+
+	env.expect_async();
+	{
+		Link deaf = deaf_link(env, {.timeout = 0}, Op::read, from, to);
+
+		write.flags &= ~IBV_SEND_SIGNALED;
+		must_post(other.a, {write, read});
+		REQUIRE(eventually(env,
+				   [&] {
+					   return pool_of(env.a, "reads").waits;
+				   }),
+			"the read has a credit");
+		REQUIRE(eventually(env,
+				   [&] {
+					   return !pool_of(env.a, "sends").used;
+				   }),
+			"the write is not acknowledged");
+		end_link(env, deaf, "destroy");
+	}
+	expect_send(env, other.a, read.id, "the read");
+	must_come_back(env, "after both");
+}
+
 PV_TEST_LOCAL("credits.given_back",
 	      "credits of queue pairs whose peer is gone come back when they "
 	      "fail, are reset, or are destroyed; others go on then")
