@@ -55,6 +55,7 @@ struct pavo_write_addr {
  * @res_count: number of @resources: max_dest_rd_atomic, at least 1
  * @res_head:  index of the next new resource
  * @copy_reads: number of reads whose responses are still to be copied (responder/read_copy.h)
+ * @generation: of data that is read now, likewise
  * @send_queue: indices of resources whose responses are to be sent
  * @send_head: first entry (free running)
  * @send_tail: behind the last entry (free running)
@@ -79,6 +80,7 @@ struct pavo_responder {
 	u32 res_count;
 	u32 res_head;
 	u32 copy_reads;
+	u8 generation;
 	u8 send_queue[PAVO_MAX_RD_ATOMIC];
 	u8 send_head;
 	u8 send_tail;

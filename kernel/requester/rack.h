@@ -22,6 +22,8 @@
 #define PAVO_RACK_MIN_AGE (10u * 1000 * 1000)
 /** Round trips of which the mean is taken: of so many, and all of a round. */
 #define PAVO_RACK_SAMPLES 8
+/** Likewise, if packets overtake others: their round trips differ. */
+#define PAVO_RACK_SAMPLES_REORDERED 64
 /** Rounds with little in flight after that, so that a queue of this sender's own is not in it. */
 #define PAVO_RACK_DRAIN 2
 /** Least time that a tail loss probe waits beyond what round trips explain. */
@@ -33,7 +35,9 @@
  * @psn:       its PSN
  * @rtt:       its round trip
  * @srtt:      smoothed round trip (RFC 6298), 0: none was measured
- * @rttvar:    its variation
+ * @rttvar:    its variation: the largest @mdev of a round, which is forgotten by and by
+ * @mdev:      smoothed distance of round trips from @srtt
+ * @mdev_max:  largest @mdev of this round
  * @sum:       of the round trips of this round: the packets that were in flight when it began
  * @count:     how many they are
  * @min_rtt:   the shortest mean of a round in the last 10 to 20 s; 0: no round has ended
@@ -44,6 +48,7 @@
  * @calm:      recoveries since @steps changed
  * @valid:     @at, @psn and @rtt are set
  * @reordered: a packet has arrived behind one that was sent later
+ * @anew:      @min_rtt is to be forgotten when the round ends
  * @delayed:   the mean of the last round was twice @min_rtt: a queue has grown
  */
 struct pavo_rack {
@@ -52,6 +57,8 @@ struct pavo_rack {
 	u32 rtt;
 	u32 srtt;
 	u32 rttvar;
+	u32 mdev;
+	u32 mdev_max;
 	u64 sum;
 	u32 count;
 	u32 min_rtt;
@@ -62,6 +69,7 @@ struct pavo_rack {
 	u8 drain;
 	bool valid;
 	bool reordered;
+	bool anew;
 	bool delayed;
 };
 
@@ -82,6 +90,20 @@ static inline void pavo_rack_init(struct pavo_rack *rack)
 	*rack = (struct pavo_rack){ .steps = 1 };
 }
 
+/*
+ * Take the distance of a round trip from the smoothed one into account. Packets of one request or
+ * super-packet have nearly the same round trip, so a round would forget what the one before varied
+ * by (RFC 6298 has one measurement for each).
+ */
+static inline void pavo_rack_note_deviation(struct pavo_rack *rack, u32 off)
+{
+	rack->mdev = (3 * rack->mdev + off) / 4;
+	if (rack->mdev > rack->mdev_max)
+		rack->mdev_max = rack->mdev;
+	if (rack->mdev > rack->rttvar)
+		rack->rttvar = rack->mdev;
+}
+
 /** pavo_rack_measure - take a round trip into account: RFC 6298, 2.2 and 2.3. */
 static inline void pavo_rack_measure(struct pavo_rack *rack, u32 rtt)
 {
@@ -94,9 +116,10 @@ static inline void pavo_rack_measure(struct pavo_rack *rack, u32 rtt)
 	if (!rack->srtt) {
 		rack->srtt = rtt;
 		rack->rttvar = rtt / 2;
+		rack->mdev = rtt / 2;
 		return;
 	}
-	rack->rttvar = (3 * rack->rttvar + off) / 4;
+	pavo_rack_note_deviation(rack, off);
 	rack->srtt = (7 * rack->srtt + rtt + 7) / 8;
 }
 
@@ -131,11 +154,18 @@ static inline void pavo_rack_end_round(struct pavo_rack *rack, u32 now)
 {
 	u32 mean;
 
-	if (rack->count < PAVO_RACK_SAMPLES)
+	if (rack->count <
+	    (rack->reordered ? PAVO_RACK_SAMPLES_REORDERED : PAVO_RACK_SAMPLES))
 		return;
+	if (rack->mdev_max < rack->rttvar)
+		rack->rttvar -= (rack->rttvar - rack->mdev_max) / 4;
+	rack->mdev_max = 0;
 	mean = (u32)div_u64(rack->sum, rack->count);
 	if (rack->drain)
 		rack->drain--;
+	if (rack->anew)
+		rack->min_rtt = 0;
+	rack->anew = false;
 	pavo_rack_note_min(rack, mean, now);
 	rack->delayed = mean > 2 * rack->min_rtt;
 	rack->sum = 0;
@@ -191,10 +221,20 @@ static inline u32 pavo_rack_get_window(const struct pavo_rack *rack, u32 behind)
 	return window < most ? window : most;
 }
 
-/** pavo_rack_widen - a retransmission was needless: its packet was only late. */
+/** pavo_rack_note_reordering - a packet has overtaken others: forget round trips without that. */
+static inline void pavo_rack_note_reordering(struct pavo_rack *rack)
+{
+	if (rack->reordered)
+		return;
+	rack->reordered = true;
+	rack->anew = true;
+	rack->sum = 0;
+	rack->count = 0;
+}
+
+/** pavo_rack_widen - a retransmission was needless: its packet was late, or the news of it. */
 static inline void pavo_rack_widen(struct pavo_rack *rack)
 {
-	rack->reordered = true;
 	rack->calm = 0;
 	if (rack->steps < PAVO_RACK_STEPS_MAX)
 		rack->steps++;

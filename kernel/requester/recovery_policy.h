@@ -48,6 +48,7 @@ enum pavo_recovery_todo {
  * @arrived:   and did not hold it before
  * @here:      this side holds @npkts responses from @psn on behind that at UPSN
  * @older:     responses from @psn on are here no more, and are to be requested again
+ * @stale:     @npkts responses from @psn on have come and were dropped: request them again
  * @needless:  a packet has arrived once more than was needed
  * @detect:    find what is lost, after such news
  * @repair:    the repair timer expired
@@ -68,6 +69,7 @@ struct pavo_recovery_policy {
 	void (*arrived)(struct pavo_recovery *r, u32 psn, u64 now);
 	void (*here)(struct pavo_recovery *r, u32 psn, u32 npkts);
 	unsigned int (*older)(struct pavo_recovery *r, u32 psn);
+	unsigned int (*stale)(struct pavo_recovery *r, u32 psn, u32 npkts);
 	void (*needless)(struct pavo_recovery *r);
 	unsigned int (*detect)(struct pavo_recovery *r, u64 now);
 	unsigned int (*repair)(struct pavo_recovery *r, u64 now);

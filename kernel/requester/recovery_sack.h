@@ -157,6 +157,67 @@ static inline void pavo_recovery_drop_here(struct pavo_recovery *r, u32 psn)
 				    pavo_psn_diff(r->sent, psn));
 }
 
+/**
+ * pavo_recovery_is_stale - true if data of a read is older than that of reads before it. Data of
+ * one read may be of any order.
+ * @r:          the machine
+ * @psn:        PSN of the data
+ * @generation: its generation
+ */
+static inline bool pavo_recovery_is_stale(const struct pavo_recovery *r,
+					  u32 psn, u8 generation)
+{
+	const struct pavo_scoreboard *b = r->board;
+	u8 least;
+
+	if (!r->sacks || !b->generated)
+		return false;
+	least = pavo_psn_diff(psn, b->read_end) < 0 ? b->least : b->generation;
+	return pavo_generation_diff(generation, least) < 0;
+}
+
+/**
+ * pavo_recovery_take_generation - event: data of a read is taken that is not stale.
+ * @r:          the machine
+ * @end:        PSN behind the read
+ * @generation: of the data
+ *
+ * Return: true if data of the reads behind it that is here may be older.
+ */
+static inline bool pavo_recovery_take_generation(struct pavo_recovery *r,
+						 u32 end, u8 generation)
+{
+	struct pavo_scoreboard *b = r->board;
+
+	if (!r->sacks)
+		return false;
+	if (!b->generated) {
+		b->generated = true;
+		b->generation = generation;
+		b->read_end = end;
+		/* Nothing is known of the reads before it: take all. */
+		b->least = generation - PAVO_GENERATION_PAST;
+		return false;
+	}
+	if (end != b->read_end) {
+		b->read_end = end;
+		b->least = b->generation;
+	}
+	if (pavo_generation_diff(generation, b->generation) <= 0)
+		return false;
+	b->generation = generation;
+	return true;
+}
+
+/** pavo_recovery_refuse - event: @npkts responses from @psn on have come, and are stale. */
+static __always_inline unsigned int
+pavo_recovery_refuse(struct pavo_recovery *r,
+		     const struct pavo_recovery_policy *policy, u32 psn,
+		     u32 npkts)
+{
+	return policy->stale(r, psn, npkts);
+}
+
 /* Event: responses from @psn on are older than data that has come, and were dropped. */
 static __always_inline unsigned int
 pavo_recovery_drop_older(struct pavo_recovery *r,

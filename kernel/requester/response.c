@@ -286,17 +286,26 @@ static bool is_value_of(const struct pavo_swqe *wqe, const struct pavo_pkt *pkt)
 }
 
 /*
- * The peer has read the memory of @read once more, so the responses that are held behind it are
- * older than its data. Drop them, and request them once more.
+ * The peer has read the memory of the read that ends before @end once more, so the responses that
+ * are held behind it are older than its data. Drop them, and request them once more.
  */
-static void drop_older_responses(struct pavo_qp *qp,
-				 const struct pavo_mq_entry *read)
+static void drop_older_responses(struct pavo_qp *qp, u32 end)
 {
 	struct pavo_recovery *r = &qp->req.recovery;
-	u32 end = pavo_psn_add(read->first, read->npkts);
 
 	pavo_held_drop_from(qp, &qp->req.side, end);
 	carry_out(qp, pavo_recovery_drop_older(r, &pavo_selective_repair, end));
+}
+
+/* Data of a read is taken: if it is of a newer generation, what is held behind is older. */
+static void take_generation(struct pavo_qp *qp,
+			    const struct pavo_mq_entry *read, u8 generation)
+{
+	u32 end = pavo_psn_add(read->first, read->npkts);
+
+	if (unlikely(pavo_recovery_take_generation(&qp->req.recovery, end,
+						   generation)))
+		drop_older_responses(qp, end);
 }
 
 /* Take the data of the expected response, then release its PSN. */
@@ -331,8 +340,8 @@ static enum pavo_status take_response(struct pavo_qp *qp, struct pavo_rx *rx)
 		pavo_complete_fatal(qp, rx->pkt.psn, status);
 		return status;
 	}
-	if (unlikely(rx->pkt.attempt) && r->sacks)
-		drop_older_responses(qp, read);
+	if (!atomic)
+		take_generation(qp, read, rx->pkt.attempt);
 	if (pavo_recovery_release_needs_time(r, what.end))
 		now = ktime_get_ns();
 	carry_out(qp, pavo_recovery_answered(r, &pavo_selective_repair, &what,
@@ -404,6 +413,15 @@ static void drop_old_response(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 	pavo_recovery_note_needless(&qp->req.recovery, &pavo_selective_repair);
 }
 
+/* The data of a read is older than that of a read before it (responder/read_copy.h): drop it. */
+static void refuse_stale(struct pavo_qp *qp, const struct pavo_pkt *pkt)
+{
+	pavo_count(qp, rx_drop_old_response);
+	carry_out(qp, pavo_recovery_refuse(&qp->req.recovery,
+					   &pavo_selective_repair, pkt->psn,
+					   pkt->npkts));
+}
+
 static enum pavo_status handle_response(struct pavo_qp *qp, struct pavo_rx *rx)
 {
 	struct pavo_recovery *r = &qp->req.recovery;
@@ -413,6 +431,12 @@ static enum pavo_status handle_response(struct pavo_qp *qp, struct pavo_rx *rx)
 	todo = pavo_recovery_handle_response(r, &pavo_selective_repair,
 					     rx->pkt.psn, now);
 	carry_out(qp, todo & ~PAVO_REC_TAKE);
+	if (unlikely(rx->pkt.info->kind == PAVO_KIND_READ &&
+		     !(todo & (PAVO_REC_OLD | PAVO_REC_STRAY)) &&
+		     pavo_recovery_is_stale(r, rx->pkt.psn, rx->pkt.attempt))) {
+		refuse_stale(qp, &rx->pkt);
+		return PAVO_ST_OK;
+	}
 	if (likely(todo & PAVO_REC_TAKE))
 		return take_response(qp, rx);
 	if (pavo_psn_is_far(pavo_psn_diff(rx->pkt.psn, r->upsn)))

@@ -34,6 +34,11 @@
  * @round:    the round of round trips under way ends when UPSN is here
  * @rack:     round trips
  * @dups:     duplicates that the peer has counted (struct pavo_sack)
+ * @read_end: PSN behind the read of which data was taken last
+ * @generation: newest one of the data of that read, and of those before it
+ *             (responder/read_copy.h)
+ * @least:    newest one of the data of those before it
+ * @generated: the three are set
  * @lossy:    a packet was lost since the QP is in use
  * @waiting:  the repair timer runs for the reordering window, not for a tail loss probe
  * @probed:   a tail loss probe was sent since the last answer
@@ -53,7 +58,11 @@ struct pavo_scoreboard {
 	u32 widened;
 	u32 round;
 	struct pavo_rack rack;
+	u32 read_end;
+	u8 generation;
+	u8 least;
 	u16 dups;
+	bool generated;
 	bool lossy;
 	bool waiting;
 	bool probed;
@@ -191,6 +200,8 @@ static inline void pavo_board_pass(struct pavo_scoreboard *b, u32 psn,
 		b->recover = psn;
 	if (pavo_psn_diff(psn, b->widened) > 0)
 		b->widened = psn;
+	if (pavo_psn_diff(psn, b->read_end) > 0)
+		b->read_end = psn;
 	if (!rest)
 		b->rack.valid = false;
 }
@@ -204,15 +215,25 @@ static inline void pavo_board_lose(struct pavo_scoreboard *b, u32 psn)
 	pavo_psn_set_add(&b->lost, psn, 1);
 }
 
-/** pavo_board_find_open - find a packet in the network, as pavo_psn_set_find(). */
+/**
+ * pavo_board_find_open - find a packet in the network.
+ * @b:      the scoreboard
+ * @psn:    PSN to begin with
+ * @n:      PSNs to look at
+ * @resent: find one that was sent more than once; else, one that was not
+ *
+ * Return: its distance from @psn; @n: there is none.
+ */
 static inline u32 pavo_board_find_open(const struct pavo_scoreboard *b, u32 psn,
-				       u32 n)
+				       u32 n, bool resent)
 {
 	u32 i, took;
 	u64 word, mask;
 
 	for (i = 0; i < n; i += took) {
 		mask = pavo_psn_set_get_mask(psn + i, n - i, &took);
+		word = *pavo_psn_set_get_part(&b->resent, psn + i);
+		mask &= resent ? word : ~word;
 		word = *pavo_psn_set_get_part(&b->held, psn + i) |
 		       *pavo_psn_set_get_part(&b->here, psn + i) |
 		       *pavo_psn_set_get_part(&b->lost, psn + i);

@@ -124,16 +124,25 @@ static inline void pavo_sr_refused(struct pavo_recovery *r, u32 psn)
 
 /* ------------------------------------------------- what has arrived */
 
-/* The packet of @psn has arrived before one that was sent before it: that may have overtaken. */
-static inline bool pavo_sr_has_jumped(const struct pavo_scoreboard *b, u32 psn)
+/*
+ * The packet of @psn has arrived before one that was sent before it, so it may have overtaken.
+ * Where packets do that, all may have that are ahead of one that is on its way.
+ */
+static inline bool pavo_sr_has_jumped(const struct pavo_recovery *r, u32 psn)
 {
-	return pavo_psn_diff(psn, b->fack) > 1;
+	const struct pavo_scoreboard *b = r->board;
+	s32 ahead = pavo_psn_diff(psn, r->upsn);
+
+	if (pavo_psn_diff(psn, b->fack) > 1)
+		return true;
+	return b->rack.reordered && ahead > 0 &&
+	       pavo_board_find_open(b, r->upsn, ahead, false) != (u32)ahead;
 }
 
 /*
  * The packet of @psn has arrived. An answer to a retransmission that comes far sooner than any
- * round trip is one to an earlier transmission. A packet that overtakes says nothing of the round
- * trips of the others.
+ * round trip is one to an earlier transmission, which later ones have overtaken. A packet that
+ * overtakes says nothing of the round trips of the others.
  */
 static inline void pavo_sr_note_arrival(struct pavo_recovery *r, u32 psn,
 					u64 now)
@@ -145,12 +154,14 @@ static inline void pavo_sr_note_arrival(struct pavo_recovery *r, u32 psn,
 	b->probed = false;
 	r->probing = false;
 	if (pavo_psn_set_has(&b->resent, psn)) {
-		if (rtt < b->rack.min_rtt / 2)
+		if (rtt < b->rack.min_rtt / 2) {
+			pavo_rack_note_reordering(&b->rack);
 			return;
+		}
 	} else {
 		if (pavo_psn_diff(psn, b->fack) < 0)
-			b->rack.reordered = true;
-		if (!pavo_sr_has_jumped(b, psn))
+			pavo_rack_note_reordering(&b->rack);
+		if (!pavo_sr_has_jumped(r, psn))
 			pavo_rack_measure(&b->rack, rtt);
 	}
 	if (pavo_psn_diff(psn, b->fack) > 0)
@@ -172,46 +183,88 @@ static inline void pavo_sr_begin_recovery(struct pavo_recovery *r, u32 fresh)
 }
 
 /*
- * Find what is lost: sent before a packet that has arrived, and not known to be there although the
- * reordering window has passed. Packets are sent in the order of their PSNs but for those that are
- * sent again, so a packet that was sent later than the latest arrival ends the search.
+ * The packet of @psn was sent before one that has arrived: it is lost if the reordering window has
+ * passed. Return: the rest of the window; 0: lost.
  */
-static inline unsigned int pavo_sr_detect(struct pavo_recovery *r, u64 now)
+static inline u32 pavo_sr_check(struct pavo_scoreboard *b, u32 psn, u32 window,
+				u64 now)
+{
+	s32 left = *pavo_board_get_time(b, psn) + b->rack.rtt + window -
+		   pavo_rack_get_time(now);
+
+	if (left > 0)
+		return left;
+	pavo_psn_set_add(&b->lost, psn, 1);
+	return 0;
+}
+
+/*
+ * Find what is lost of the packets that were sent once. That was in the order of their PSNs, so the
+ * first one that may yet arrive ends the search; @wait is the rest of its window.
+ *
+ * Return: how many are lost.
+ */
+static inline u32 pavo_sr_detect_once(struct pavo_recovery *r, u32 window,
+				      u32 *wait, u64 now)
 {
 	struct pavo_scoreboard *b = r->board;
-	u32 span = pavo_psn_diff(r->sent, r->upsn), i, wait = 0;
-	u32 behind = b->held.count + b->here.count;
-	u32 window = pavo_rack_get_window(&b->rack, behind);
-	u32 found = 0, fresh = 0;
+	u32 span = pavo_psn_diff(r->sent, r->upsn), i, psn, at, found = 0;
 
+	for (i = 0; i < span; i++, found++) {
+		i += pavo_board_find_open(b, r->upsn + i, span - i, false);
+		psn = pavo_psn_add(r->upsn, i);
+		at = *pavo_board_get_time(b, psn);
+		if (i == span || !pavo_rack_was_sent_before(&b->rack, at, psn))
+			break;
+		*wait = pavo_sr_check(b, psn, window, now);
+		if (*wait)
+			break;
+	}
+	return found;
+}
+
+/* Likewise, of those that were sent more than once. @wait becomes that of the first to end. */
+static inline u32 pavo_sr_detect_resent(struct pavo_recovery *r, u32 window,
+					u32 *wait, u64 now)
+{
+	struct pavo_scoreboard *b = r->board;
+	u32 span = pavo_psn_diff(r->sent, r->upsn), i, found = 0;
+
+	if (pavo_psn_set_is_empty(&b->resent))
+		return 0;
 	for (i = 0; i < span; i++) {
-		u32 psn, at;
-		bool resent;
-		s32 left;
+		u32 psn, at, left;
 
-		i += pavo_board_find_open(b, r->upsn + i, span - i);
+		i += pavo_board_find_open(b, r->upsn + i, span - i, true);
 		if (i == span)
 			break;
 		psn = pavo_psn_add(r->upsn, i);
 		at = *pavo_board_get_time(b, psn);
-		resent = pavo_psn_set_has(&b->resent, psn);
-		if (!pavo_rack_was_sent_before(&b->rack, at, psn)) {
-			if (!resent)
-				break;
-			continue;
-		}
 		/* At one time a retransmission is behind all that are sent for the first time. */
-		if (at == b->rack.at && resent)
+		if (at == b->rack.at ||
+		    !pavo_rack_was_sent_before(&b->rack, at, psn))
 			continue;
-		left = at + b->rack.rtt + window - pavo_rack_get_time(now);
-		if (left <= 0) {
-			pavo_psn_set_add(&b->lost, psn, 1);
+		left = pavo_sr_check(b, psn, window, now);
+		if (!left)
 			found++;
-			fresh += !resent;
-		} else if ((u32)left > wait) {
-			wait = left;
-		}
+		else if (!*wait || left < *wait)
+			*wait = left;
 	}
+	return found;
+}
+
+/*
+ * Find what is lost: sent before a packet that has arrived, and not known to be there although the
+ * reordering window has passed.
+ */
+static inline unsigned int pavo_sr_detect(struct pavo_recovery *r, u64 now)
+{
+	struct pavo_scoreboard *b = r->board;
+	u32 window =
+		pavo_rack_get_window(&b->rack, b->held.count + b->here.count);
+	u32 wait = 0, fresh = pavo_sr_detect_once(r, window, &wait, now);
+	u32 found = fresh + pavo_sr_detect_resent(r, window, &wait, now);
+
 	pavo_sr_set_timer(r, wait, now);
 	if (!found)
 		return pavo_sr_continue(r);
@@ -362,6 +415,19 @@ static inline unsigned int pavo_sr_drop_older(struct pavo_recovery *r, u32 psn)
 	return pavo_sr_continue(r) | PAVO_REC_RETRANSMIT;
 }
 
+/* @npkts responses from @psn on are too old. If they were requested again, newer ones will come. */
+static inline unsigned int pavo_sr_refuse(struct pavo_recovery *r, u32 psn,
+					  u32 npkts)
+{
+	struct pavo_scoreboard *b = r->board;
+
+	pavo_psn_set_remove(&b->here, psn, npkts);
+	for (; npkts; npkts--, psn = pavo_psn_add(psn, 1))
+		if (!pavo_psn_set_has(&b->resent, psn))
+			pavo_board_lose(b, psn);
+	return pavo_sr_continue(r) | PAVO_REC_RETRANSMIT;
+}
+
 /* A packet came once more than was needed. */
 static inline void pavo_sr_note_needless(struct pavo_recovery *r)
 {
@@ -481,6 +547,7 @@ static const struct pavo_recovery_policy pavo_selective_repair = {
 	.arrived = pavo_sr_note_arrival,
 	.here = pavo_sr_note_here,
 	.older = pavo_sr_drop_older,
+	.stale = pavo_sr_refuse,
 	.needless = pavo_sr_note_needless,
 	.detect = pavo_sr_detect,
 	.repair = pavo_sr_repair,

@@ -55,11 +55,13 @@ static void advance_epsn(struct pavo_qp *qp, const struct pavo_pkt *pkt,
  */
 void pavo_request_done(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 {
+	struct pavo_expected *e = &qp->resp.expected;
+
 	advance_epsn(qp, pkt, pkt->npkts);
 	if ((pkt->ack_req || unlikely(qp->resp.side.released) ||
-	     pavo_expected_reports_gap(&qp->resp.expected)) &&
+	     pavo_expected_count_unreported(e, pkt->npkts)) &&
 	    pavo_is_reliable(qp))
-		pavo_expected_ack_all(&qp->resp.expected);
+		pavo_expected_ack_all(e);
 }
 
 /* pavo_request_answer - likewise, with a response of @npkts packets, whose content is in @res. */
@@ -169,7 +171,7 @@ static enum pavo_status hold_early(struct pavo_qp *qp, const struct pavo_rx *rx)
 	enum pavo_early_verdict verdict;
 
 	verdict = pavo_expected_handle_early(e, &pavo_hold_early, rx->pkt.psn,
-					     rx->pkt.npkts);
+					     count_psns(qp, &rx->pkt));
 	if (verdict == PAVO_EARLY_REPORT)
 		pavo_count(qp, out_of_sequence);
 	if (rx->pkt.ack_req && e->sacks)
@@ -289,7 +291,7 @@ static void answer_duplicate(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 		return;
 	}
 	if (pkt->attempt && pkt->info->kind == PAVO_KIND_READ)
-		qp->resp.copy_reads = PAVO_READ_COPY_READS;
+		pavo_read_copy_start(qp);
 	request = *pkt;
 	res = find_original(qp, pkt);
 	if (res)
@@ -304,6 +306,7 @@ static void answer_duplicate(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 	}
 	res->psn = request.psn;
 	res->replay = true;
+	res->renewed = false;
 	res->begun = false;
 	pavo_resource_send(qp, res);
 }
@@ -366,9 +369,13 @@ enum pavo_status pavo_execute(struct pavo_qp *qp, struct pavo_rx *rx)
 
 	pavo_rx_skip(rx, resp->expected.psn);
 	verdict = pavo_expected_find(&resp->expected, pkt->psn);
-	if (likely(!resp->expected.far && resp->side.released != rx->skb))
+	if (likely(!resp->expected.far && resp->side.released != rx->skb)) {
+		if (unlikely(pavo_expected_outgrows_map(&resp->expected,
+							pkt->psn)))
+			pavo_respond_now(qp);
 		pavo_expected_note_arrival(&resp->expected,
 					   pkt->psn + pkt->npkts - 1, pkt);
+	}
 	if (xrc && find_srq(qp, pkt))
 		return drop_request(qp);
 	if (verdict == PAVO_PSN_EARLY)

@@ -19,6 +19,8 @@
 
 /** How far behind a gap a request may be at least that is held (pavo_expected_get_reach()). */
 #define PAVO_REACH_LEAST 256u
+/** PSNs that a requester hears of together, while some are behind a gap. */
+#define PAVO_SACK_EVERY 8
 
 /**
  * struct pavo_expected - the expected PSN.
@@ -31,7 +33,8 @@
  * @ack_psn:  its PSN
  * @sacks:    the requester understands SACKs, as its last request said
  * @holds:    @held has PSNs
- * @unreported: packets that came early since the expected one was executed
+ * @early:    packets that came early since none was held
+ * @unreported: PSNs that came since the last ACK, while some are held
  * @repeated: a request without a response came again since the last ACK
  * @attempt:  struct pavo_sack
  * @dups:     likewise
@@ -55,6 +58,7 @@ struct pavo_expected {
 	bool repeated;
 	u8 attempt;
 	u16 dups;
+	u32 early;
 	u32 unreported;
 	u32 echo;
 	struct pavo_psn_set held;
@@ -134,6 +138,8 @@ static inline void pavo_expected_forget(struct pavo_expected *e, u32 npkts)
 {
 	pavo_psn_set_remove(&e->held, e->psn, npkts);
 	e->holds = !pavo_psn_set_is_empty(&e->held);
+	if (!e->holds)
+		e->early = 0;
 }
 
 /**
@@ -144,7 +150,6 @@ static inline void pavo_expected_forget(struct pavo_expected *e, u32 npkts)
 static inline void pavo_expected_begin(struct pavo_expected *e, u32 npkts)
 {
 	e->nak_sent = false;
-	e->unreported = 0;
 	if (unlikely(e->holds))
 		pavo_expected_forget(e, npkts);
 }
@@ -277,10 +282,28 @@ static inline void pavo_expected_note_duplicate(struct pavo_expected *e)
 	pavo_expected_ack_all(e);
 }
 
-/** pavo_expected_reports_gap - true if the requester is to hear of each packet that arrives. */
-static inline bool pavo_expected_reports_gap(const struct pavo_expected *e)
+/**
+ * pavo_expected_count_unreported - event: a request has come that closes no gap.
+ * @e:     the expected PSN
+ * @npkts: its PSNs
+ *
+ * Return: true if the requester is to hear of it now.
+ */
+static inline bool pavo_expected_count_unreported(struct pavo_expected *e,
+						  u32 npkts)
 {
-	return e->holds && e->sacks;
+	if (likely(!e->holds) || !e->sacks)
+		return false;
+	e->unreported += npkts;
+	return e->unreported >= PAVO_SACK_EVERY;
+}
+
+/** pavo_expected_ack_sent - event: the ACK or NAK that was due was sent. */
+static inline void pavo_expected_ack_sent(struct pavo_expected *e)
+{
+	e->ack_due = false;
+	e->repeated = false;
+	e->unreported = 0;
 }
 
 /** pavo_expected_is_sack - true if the ACK that is due goes as a SACK. */
@@ -291,17 +314,34 @@ static inline bool pavo_expected_is_sack(const struct pavo_expected *e)
 }
 
 /*
- * Where the map of a SACK begins, in words: it has the packet that came last, and those that came
- * shortly before. Earlier SACKs had the others.
+ * Where the map of a SACK begins, in words, if @psn came last: the map has that, and those that
+ * came shortly before. Earlier SACKs had the others.
  */
-static inline u8 pavo_expected_get_from(const struct pavo_expected *e)
+static inline u8 pavo_expected_get_from(const struct pavo_expected *e, u32 psn)
 {
 	const s32 before = PAVO_SACK_PSNS - 64, last = PAVO_PSN_WINDOW - 1;
-	s32 ahead = pavo_psn_diff(e->echo, e->psn);
+	const s32 away = pavo_psn_diff(psn, e->psn);
 
-	if (ahead <= before)
+	if (away <= before)
 		return 0;
-	return ((ahead < last ? ahead : last) - before) / 64;
+	return ((away < last ? away : last) - before) / 64;
+}
+
+/*
+ * True if the ACK that is due has to be sent before the arrival of @psn is noted: it is a SACK
+ * whose map would have either that or the request that came before.
+ */
+static inline bool pavo_expected_outgrows_map(const struct pavo_expected *e,
+					      u32 psn)
+{
+	s32 ahead;
+
+	if (likely(!e->ack_due || !e->holds) || !pavo_expected_is_sack(e))
+		return false;
+	ahead = pavo_psn_diff(e->echo, e->psn) -
+		64 * pavo_expected_get_from(e, psn);
+	return ahead < 0 ? pavo_psn_diff(e->echo, e->psn) > 0 :
+			   ahead >= (s32)PAVO_SACK_PSNS;
 }
 
 /** pavo_expected_get_sack - what it says. */
@@ -310,7 +350,7 @@ pavo_expected_get_sack(const struct pavo_expected *e)
 {
 	struct pavo_sack sack = {
 		.dups = e->dups,
-		.from = pavo_expected_get_from(e),
+		.from = pavo_expected_get_from(e, e->echo),
 		.attempt = e->attempt,
 		.echo = e->echo,
 	};

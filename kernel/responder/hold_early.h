@@ -11,20 +11,21 @@
 
 /*
  * Requesters hear of the first packets behind a gap at once, so that they see soon whether it is a
- * loss; then of so many together.
+ * loss; then of PAVO_SACK_EVERY together.
  */
 #define PAVO_SACK_EACH 4
-#define PAVO_SACK_EVERY 8
 
 static inline enum pavo_early_verdict pavo_hold_arrived(struct pavo_expected *e,
 							u32 psn, u32 npkts)
 {
 	u32 end = pavo_psn_add(psn, npkts);
 
-	e->unreported++;
-	if (e->sacks && (e->unreported <= PAVO_SACK_EACH ||
-			 e->unreported % PAVO_SACK_EVERY == 0))
+	if (e->sacks && e->early < PAVO_SACK_EACH) {
+		e->early++;
 		pavo_expected_ack_all(e);
+	} else if (pavo_expected_count_unreported(e, npkts)) {
+		pavo_expected_ack_all(e);
+	}
 	if (e->nak_sent) {
 		if (pavo_psn_diff(end, e->furthest) > 0)
 			e->furthest = end;

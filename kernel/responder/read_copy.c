@@ -69,11 +69,6 @@ bool pavo_read_copy_has(const struct pavo_resource *res, u32 len)
 	return unlikely(res->copied) && get_offset(res) + len <= res->done;
 }
 
-bool pavo_read_copy_repeats(const struct pavo_resource *res, u32 len)
-{
-	return get_offset(res) < res->done && !pavo_read_copy_has(res, len);
-}
-
 enum pavo_status pavo_read_copy_put(const struct pavo_resource *res,
 				    struct pavo_xmit *x, u32 len)
 {
@@ -119,16 +114,106 @@ void pavo_read_copy_sent(struct pavo_resource *res, u32 len)
 	res->done = max(res->done, get_offset(res) + len);
 }
 
-void pavo_read_copy_end_later(struct pavo_qp *qp,
-			      const struct pavo_resource *res)
+/* Index of the resource behind @at, in the order of reads. */
+static u32 get_next_resource(const struct pavo_responder *resp, u32 at)
 {
-	struct pavo_responder *resp = &qp->resp;
+	return (at + 1) % resp->res_count;
+}
+
+/* End the copies of reads behind @res. */
+static void end_later_copies(struct pavo_responder *resp,
+			     const struct pavo_resource *res)
+{
 	u32 at = res - resp->resources;
 
-	while ((at = (at + 1) % resp->res_count) != resp->res_head) {
+	while ((at = get_next_resource(resp, at)) != resp->res_head)
 		if (resp->resources[at].done)
 			resp->resources[at].copied = false;
+}
+
+void pavo_read_copy_renew(struct pavo_qp *qp, struct pavo_resource *res)
+{
+	struct pavo_responder *resp = &qp->resp;
+
+	res->renewed = true;
+	if (res->copied)
+		return;
+	if (get_offset(res) < res->done) {
+		end_later_copies(resp, res);
+		resp->generation++;
 	}
+	res->generation = resp->generation;
+}
+
+/* Read what was sent of a response into its copy, with its remote-key slot busy. */
+static int fill_copy(struct pavo_qp *qp, struct pavo_resource *res)
+{
+	struct pavo_resource whole = *res;
+	struct pavo_region *region;
+
+	whole.va = res->start;
+	whole.done = 0;
+	whole.copied = true;
+	if (pavo_xlate_remote(&qp->key_state, res->rkey, res->start, res->done,
+			      IB_ACCESS_REMOTE_READ, &region) ||
+	    pavo_read_copy_fill(qp, &whole, region, res->done))
+		return -EFAULT;
+	return 0;
+}
+
+/* Copy what was sent of a response. There is no copy if its memory, or a page of it, is gone. */
+static int copy_sent(struct pavo_qp *qp, struct pavo_resource *res)
+{
+	const unsigned int slot = pavo_read_get_slot(qp, res);
+	struct pavo_key_state *key_state = &qp->key_state;
+	bool ended = !res->left;
+	int err = -EFAULT;
+
+	if (pavo_read_find_srq(qp, res))
+		return -ENOENT;
+	if (ended ? pavo_use_begin(key_state, slot, res->rkey, res->start,
+				   res->done, IB_ACCESS_REMOTE_READ) :
+		    pavo_use_enter(key_state, slot))
+		return -EACCES;
+	err = fill_copy(qp, res);
+	pavo_use_leave(key_state, slot);
+	if (ended)
+		pavo_use_end(key_state, slot);
+	return err;
+}
+
+/* Copy the response of a read from now on. */
+static void copy_resource(struct pavo_qp *qp, struct pavo_resource *res)
+{
+	u32 left = res->queued && !res->replay ? res->left : 0;
+
+	if (res->kind != PAVO_KIND_READ ||
+	    res->done + left > PAVO_READ_COPY_BYTES)
+		return;
+	if (!res->copy)
+		res->copy = alloc_charged(qp, sizeof(*res->copy));
+	if (!res->copy || (res->done && copy_sent(qp, res)))
+		return;
+	res->copied = true;
+	res->generation = qp->resp.generation;
+}
+
+void pavo_read_copy_start(struct pavo_qp *qp)
+{
+	struct pavo_responder *resp = &qp->resp;
+	struct pavo_rq *rq = resp->rq;
+	u32 n, at = resp->res_head;
+	bool started = resp->copy_reads;
+
+	resp->copy_reads = PAVO_READ_COPY_READS;
+	if (started)
+		return;
+	resp->generation++;
+	for (n = 0; n < resp->res_count; n++) {
+		copy_resource(qp, &resp->resources[at]);
+		at = get_next_resource(resp, at);
+	}
+	resp->rq = rq;
 }
 
 void pavo_read_copies_free(struct pavo_qp *qp)

@@ -21,8 +21,9 @@ module_param(copy_reads, bool, 0644);
 MODULE_PARM_DESC(copy_reads,
 		 "copy data of READ responses instead of attaching pages (Y)");
 
-static unsigned int get_resource_slot(const struct pavo_qp *qp,
-				      const struct pavo_resource *res)
+/* pavo_read_get_slot - the remote-key slot of a read. */
+unsigned int pavo_read_get_slot(const struct pavo_qp *qp,
+				const struct pavo_resource *res)
 {
 	return PAVO_KEY_SLOT_READ(res - qp->resp.resources);
 }
@@ -41,7 +42,7 @@ static void give_up_replay(struct pavo_qp *qp, struct pavo_resource *res)
 	}
 	resp->send_tail = to;
 	if (res->left)
-		pavo_use_end(&qp->key_state, get_resource_slot(qp, res));
+		pavo_use_end(&qp->key_state, pavo_read_get_slot(qp, res));
 }
 
 /*
@@ -68,6 +69,7 @@ struct pavo_resource *pavo_resource_new(struct pavo_qp *qp,
 		.ext = pkt->info->flags & PAVO_OPF_EXTATOMICETH,
 		.srqn = pkt->srqn,
 		.request_id = pkt->request_id,
+		.generation = resp->generation,
 		.copy = res->copy,
 	};
 	if (++resp->res_head == resp->res_count)
@@ -90,12 +92,12 @@ enum pavo_status pavo_read_begin(struct pavo_qp *qp, struct pavo_resource *res,
 				   pkt->dma_len, IB_ACCESS_REMOTE_READ);
 	if (!status)
 		status = pavo_use_begin(&qp->key_state,
-					get_resource_slot(qp, res), pkt->rkey,
+					pavo_read_get_slot(qp, res), pkt->rkey,
 					pkt->va, pkt->dma_len,
 					IB_ACCESS_REMOTE_READ);
 	if (status)
 		return status;
-	pavo_use_leave(&qp->key_state, get_resource_slot(qp, res));
+	pavo_use_leave(&qp->key_state, pavo_read_get_slot(qp, res));
 	res->rkey = pkt->rkey;
 	res->srqn = pkt->srqn;
 	res->va = pkt->va;
@@ -236,8 +238,7 @@ static void send_ack(struct pavo_qp *qp)
 	if (send_empty(qp, &pkt))
 		return;
 	pavo_expected_note_time(expected, (u32)jiffies, PAVO_REACH_PERIOD);
-	expected->ack_due = false;
-	expected->repeated = false;
+	pavo_expected_ack_sent(expected);
 	if (sack)
 		pavo_count(qp, tx_sacks);
 	if (class == PAVO_AETH_ACK)
@@ -269,12 +270,12 @@ static u8 read_opcode(const struct pavo_resource *res, bool last)
 }
 
 /*
- * XRC: find the SRQ by whose PD the memory of a read is translated. By now another SRQ, of
- * another PD, may have its number.
+ * pavo_read_find_srq - XRC: find the SRQ by whose PD the memory of a read is translated. By now
+ * another SRQ, of another PD, may have its number.
  *
  * Return: 0; -ENOENT: it is gone; another errno of pavo_rkm_join().
  */
-static int find_read_srq(struct pavo_qp *qp, const struct pavo_resource *res)
+int pavo_read_find_srq(struct pavo_qp *qp, const struct pavo_resource *res)
 {
 	if (!pavo_is_xrc_target(qp))
 		return 0;
@@ -327,7 +328,7 @@ static enum pavo_status gather_read(void *source, struct pavo_xmit *x, u32 len)
 
 	if (len) {
 		status = pavo_use_enter(&qp->key_state,
-					get_resource_slot(qp, res));
+					pavo_read_get_slot(qp, res));
 		if (unlikely(status))
 			return status;
 	}
@@ -337,7 +338,7 @@ static enum pavo_status gather_read(void *source, struct pavo_xmit *x, u32 len)
 		status = put_read_memory(qp, res, x, len);
 	/* The packet may stay in a queue, but attached pages that change make its ICRC wrong. */
 	if (len)
-		pavo_use_leave(&qp->key_state, get_resource_slot(qp, res));
+		pavo_use_leave(&qp->key_state, pavo_read_get_slot(qp, res));
 	if (likely(!status))
 		trace_pavo_transmit(qp, payload->pkt, len);
 	return status;
@@ -379,7 +380,7 @@ static enum pavo_status send_read(struct pavo_qp *qp, struct pavo_resource *res)
 	enum pavo_status status;
 	u32 len;
 
-	if (find_read_srq(qp, res))
+	if (pavo_read_find_srq(qp, res))
 		return PAVO_ST_KEY;
 	begin_response(qp, &x);
 	x.pages = read_pages(res);
@@ -388,10 +389,10 @@ static enum pavo_status send_read(struct pavo_qp *qp, struct pavo_resource *res)
 		      res->msn);
 	if (len > qp->attr.mtu)
 		pkt.npkts = DIV_ROUND_UP(len, qp->attr.mtu);
-	if (unlikely(res->replay) && pavo_read_copy_repeats(res, len)) {
-		pavo_read_copy_end_later(qp, res);
-		pkt.attempt = qp->resp.expected.sacks;
-	}
+	if (unlikely(res->replay) && !res->renewed)
+		pavo_read_copy_renew(qp, res);
+	if (qp->resp.expected.sacks)
+		pkt.attempt = res->generation;
 	status = pavo_xmit(&x, &pkt, len, gather_read, &payload);
 	if (unlikely(status == PAVO_ST_BUSY))
 		pause_responding(qp);
@@ -403,7 +404,7 @@ static enum pavo_status send_read(struct pavo_qp *qp, struct pavo_resource *res)
 	res->va += len;
 	res->left -= len;
 	if (!res->left)
-		pavo_use_end(&qp->key_state, get_resource_slot(qp, res));
+		pavo_use_end(&qp->key_state, pavo_read_get_slot(qp, res));
 	return PAVO_ST_OK;
 }
 
@@ -429,7 +430,7 @@ static enum pavo_status send_next_response(struct pavo_qp *qp)
 	if (unlikely(status && res->answered)) {
 		/* All of it was sent once; after that the end of the key is no error. */
 		pavo_count(qp, rx_drop_duplicate_read);
-		pavo_use_end(&qp->key_state, get_resource_slot(qp, res));
+		pavo_use_end(&qp->key_state, pavo_read_get_slot(qp, res));
 		res->left = 0;
 	} else if (unlikely(status)) {
 		/* The key ended during the read: a remote access error. */
@@ -506,11 +507,11 @@ bool pavo_respond(struct pavo_qp *qp, struct pavo_budget *slice)
 }
 
 /*
- * pavo_respond_last - send the ACK or NAK that is due before the QP forgets it. A consumer that has
- * polled the completion of a message may end the QP at once, and the peer's request would fail if
- * its ACK did not come any more.
+ * pavo_respond_now - send the ACK or NAK that is due before the QP forgets it, unless responses are
+ * before it. A consumer that has polled the completion of a message may end the QP at once, and the
+ * peer's request would fail if its ACK did not come any more.
  */
-void pavo_respond_last(struct pavo_qp *qp)
+void pavo_respond_now(struct pavo_qp *qp)
 {
 	struct pavo_responder *resp = &qp->resp;
 

@@ -76,7 +76,7 @@ static void acknowledge_last(struct pavo_qp *qp)
 	if (!qp->has_flow || pavo_tx_is_elsewhere(tx, &cpu))
 		return;
 	rcu_read_lock();
-	pavo_respond_last(qp);
+	pavo_respond_now(qp);
 	rcu_read_unlock();
 	pavo_tx_leave(tx);
 }
@@ -234,7 +234,7 @@ static bool visit_responder(struct pavo_qp *qp, struct pavo_budget *slice)
 	if (pavo_qp_get_state(qp) != IB_QPS_ERR)
 		return pavo_respond(qp, slice);
 	if (likely(!resp->paused))
-		pavo_respond_last(qp);
+		pavo_respond_now(qp);
 	/* In Error the peer has no operations any more, nor packets that are executed. */
 	pavo_held_forget(qp, &resp->side);
 	pavo_rkm_forget(&qp->key_state);

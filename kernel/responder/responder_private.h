@@ -41,7 +41,9 @@
  * @orig:    old value of an atomic's memory
  * @start:   address of a read's first byte
  * @done:    bytes of the read, from there on, that were sent at least once
- * @copied:  these are in @copy (read_copy.h)
+ * @generation: of these (read_copy.h)
+ * @renewed: pavo_read_copy_renew() was called for the present response
+ * @copied:  these are in @copy
  * @copy:    memory for a copy; NULL: none was needed
  */
 struct pavo_resource {
@@ -63,6 +65,8 @@ struct pavo_resource {
 	u64 orig;
 	u64 start;
 	u32 done;
+	u8 generation;
+	bool renewed;
 	bool copied;
 	struct pavo_read_copy *copy;
 };
@@ -113,6 +117,9 @@ enum pavo_status pavo_datagram(struct pavo_qp *qp, struct pavo_rx *rx);
 /* respond.c */
 struct pavo_resource *pavo_resource_new(struct pavo_qp *qp,
 					const struct pavo_pkt *pkt);
+unsigned int pavo_read_get_slot(const struct pavo_qp *qp,
+				const struct pavo_resource *res);
+int pavo_read_find_srq(struct pavo_qp *qp, const struct pavo_resource *res);
 enum pavo_status pavo_read_begin(struct pavo_qp *qp, struct pavo_resource *res,
 				 const struct pavo_pkt *pkt);
 struct pavo_resource *pavo_resource_find(struct pavo_qp *qp, u32 psn);
@@ -121,6 +128,6 @@ void pavo_respond_fatal(struct pavo_qp *qp, u32 psn, u8 syndrome,
 			enum ib_event_type event);
 void pavo_respond_init(struct pavo_qp *qp);
 bool pavo_respond(struct pavo_qp *qp, struct pavo_budget *slice);
-void pavo_respond_last(struct pavo_qp *qp);
+void pavo_respond_now(struct pavo_qp *qp);
 
 #endif /* PAVO_RESPONDER_PRIVATE_H */

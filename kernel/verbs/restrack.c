@@ -54,8 +54,17 @@ static int put_details(struct sk_buff *msg, const struct detail *detail,
 	return 0;
 }
 
+/* Round trips, which are measured where the peer sends SACKs; else zeros. */
+static struct pavo_rack get_rack(const struct pavo_recovery *r)
+{
+	struct pavo_rack none = {};
+
+	return r->board && READ_ONCE(r->sacks) ? r->board->rack : none;
+}
+
 /*
  * sq_*: WQEs counted since RESET, so taken - completed are outstanding.
+ * cwnd, in_flight: packets; *rtt_us, reordering_us: units of 1,024 ns.
  * far_requests: requests since RESET whose PSN is too far ahead to follow a loss.
  * rq_*: the same for a receive queue of the QP's own; rq_posted is written by the process.
  */
@@ -66,6 +75,7 @@ int pavo_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp)
 	const struct pavo_recovery *rec = &req->recovery;
 	const struct pavo_responder *resp = &qp->resp;
 	const struct pavo_rq *rq = &resp->own;
+	const struct pavo_rack rack = get_rack(rec);
 	const struct detail detail[] = {
 		{ "sq_size", req->count },
 		{ "sq_taken", READ_ONCE(req->head) },
@@ -74,6 +84,13 @@ int pavo_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp)
 		{ "next_psn", READ_ONCE(rec->npsn), true },
 		{ "unacked_psn", READ_ONCE(rec->upsn), true },
 		{ "reads_out", READ_ONCE(rec->reads_out) },
+		{ "cwnd", READ_ONCE(rec->cwnd.size) },
+		{ "in_flight",
+		  pavo_psn_diff(READ_ONCE(rec->sent), READ_ONCE(rec->upsn)) },
+		{ "peer_sacks", READ_ONCE(rec->sacks) },
+		{ "rtt_us", rack.srtt },
+		{ "min_rtt_us", rack.min_rtt },
+		{ "reordering_us", pavo_rack_get_window(&rack, 0) },
 		{ "retries_left", READ_ONCE(rec->timer.retries) },
 		{ "rnr_retries_left", READ_ONCE(rec->timer.rnr_retries) },
 		{ "rq_size", rq->ring ? rq->count : 0 },

@@ -103,6 +103,18 @@ enum pavo_aeth {
 /** Bits of the number of transmissions of a packet that it carries, and that a SACK echoes. */
 #define PAVO_ATTEMPT_MASK 0x3fu
 
+/** One so many generations before another is older than that, and than those that follow soon. */
+#define PAVO_GENERATION_PAST 16u
+
+/*
+ * How much newer generation @a of a read's data is than @b. It is in the place of the number of
+ * transmissions in a response, and wraps likewise.
+ */
+static inline int pavo_generation_diff(u8 a, u8 b)
+{
+	return (s8)((u8)(a - b) << 2) >> 2;
+}
+
 /** PSNs in the map of a SACK. */
 #define PAVO_SACK_PSNS 256u
 

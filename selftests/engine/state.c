@@ -85,6 +85,7 @@ static void mix_rack(u64 *hash, const struct pavo_rack *rack)
 	mix(hash, (u64)rack->rtt << 32 | rack->srtt);
 	mix(hash, (u64)rack->rttvar << 32 | rack->min_rtt);
 	mix(hash, (u64)rack->next_min << 32 | rack->min_since);
+	mix(hash, (u64)rack->mdev << 32 | rack->mdev_max);
 	mix(hash, rack->sum);
 	mix(hash, rack->count);
 	mix(hash, rack->steps | rack->calm << 8 | rack->valid << 16 |
@@ -104,8 +105,10 @@ static void mix_board(u64 *hash, const struct pavo_recovery *r)
 	mix(hash, (u64)b->executed << 32 | b->fack);
 	mix(hash, (u64)b->recover << 32 | b->widened);
 	mix_rack(hash, &b->rack);
-	mix(hash,
-	    b->dups | b->lossy << 16 | b->waiting << 17 | b->probed << 18);
+	mix(hash, b->dups | b->lossy << 16 | b->waiting << 17 |
+			  b->probed << 18 | b->generated << 19 |
+			  b->generation << 24);
+	mix(hash, (u64)b->read_end << 8 | b->least);
 	for (psn = r->upsn; psn != r->sent; psn = pavo_psn_add(psn, 1))
 		mix(hash, (u64)*pavo_board_get_time(b, psn) << 8 |
 				  *pavo_board_get_attempts(b, psn));
@@ -183,7 +186,9 @@ static void mix_resource(u64 *hash, const struct pavo_resource *res)
 	mix(hash, res->npkts);
 	mix(hash, res->kind | res->ext << 8 | res->queued << 9 |
 			  res->replay << 10 | res->answered << 11 |
-			  res->begun << 12);
+			  res->begun << 12 | res->renewed << 13 |
+			  res->copied << 14 | res->generation << 16);
+	mix(hash, res->done);
 	mix(hash, res->msn);
 	mix(hash, res->psn);
 	mix(hash, res->rkey);
@@ -217,6 +222,7 @@ static void mix_responder(u64 *hash, struct pavo_responder *resp)
 	mix(hash, e->sacks | e->holds << 1 | e->repeated << 2 |
 			  e->attempt << 8 | (u64)e->dups << 16);
 	mix(hash, (u64)e->unreported << 32 | e->echo);
+	mix(hash, e->early);
 	mix_psns(hash, &e->held);
 	mix(hash, (u64)e->start << 32 | e->before);
 	mix(hash, e->since);
@@ -229,6 +235,7 @@ static void mix_responder(u64 *hash, struct pavo_responder *resp)
 	mix(hash, resp->write.left);
 	mix(hash, resp->write.total);
 	mix(hash, resp->own.head);
+	mix(hash, (u64)resp->copy_reads << 8 | resp->generation);
 	mix(hash, resp->res_head);
 	for (i = 0; i < resp->res_count; i++)
 		mix_resource(hash, &resp->resources[i]);

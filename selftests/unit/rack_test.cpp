@@ -129,6 +129,8 @@ TEST(Rack, TheWindowIsAQuarterOfARoundTripAndWidens)
 	EXPECT_EQ(pavo_rack_get_window(&r.rack, PAVO_RACK_THRESHOLD - 1), 250u);
 	EXPECT_EQ(pavo_rack_get_window(&r.rack, PAVO_RACK_THRESHOLD), 0u);
 	pavo_rack_widen(&r.rack);
+	EXPECT_EQ(pavo_rack_get_window(&r.rack, PAVO_RACK_THRESHOLD), 0u);
+	pavo_rack_note_reordering(&r.rack);
 	EXPECT_EQ(pavo_rack_get_window(&r.rack, PAVO_RACK_THRESHOLD), 500u);
 	for (int i = 0; i < 100; i++)
 		pavo_rack_widen(&r.rack);

@@ -57,8 +57,7 @@ void ModelResponder::send_ack(uint64_t now)
 		ack.kind = Packet::SACK;
 		ack.sack = pavo_expected_get_sack(e);
 	}
-	e->ack_due = false;
-	e->repeated = false;
+	pavo_expected_ack_sent(e);
 	back_.push(now, ack);
 }
 
@@ -67,6 +66,7 @@ void ModelResponder::take(uint64_t now, const Packet &packet)
 	const pavo_pkt headers = {.wants_sack = sacks_,
 				  .attempt = packet.attempt};
 	pavo_expected *e = &expected_;
+	bool released = false;
 
 	pavo_expected_note_arrival(e, packet.psn, &headers);
 	switch (pavo_expected_find(e, packet.psn)) {
@@ -76,11 +76,12 @@ void ModelResponder::take(uint64_t now, const Packet &packet)
 		       !pavo_psn_diff(held_.begin()->first, e->psn)) {
 			execute(now, held_.begin()->second);
 			held_.erase(held_.begin());
+			released = true;
 		}
 		while (!held_.empty() &&
 		       pavo_psn_diff(held_.begin()->first, e->psn) < 0)
 			held_.erase(held_.begin());
-		if (pavo_expected_reports_gap(e))
+		if (released || pavo_expected_count_unreported(e, packet.npkts))
 			pavo_expected_ack_all(e);
 		break;
 	case PAVO_PSN_EARLY:
