@@ -22,77 +22,76 @@ struct pavo_dev;
  * `make lint` checks that 20 more fit. Counters that few users need are those of the device, below.
  * X(name): the enumerator is PAVO_CNT_name, the visible name is "name".
  */
-#define PAVO_COUNTERS(X)                                            \
-	X(tx_packets)                                               \
-	X(tx_bytes)                                                 \
-	X(rx_packets)                                               \
-	X(rx_bytes)                                                 \
-	X(rx_write_requests) /* executed */                         \
-	X(rx_read_requests)                                         \
-	X(rx_atomic_requests)                                       \
-	X(tx_acks)                                                  \
-	X(rx_acks)                                                  \
-	X(tx_naks)                                                  \
-	X(rx_naks)                                                  \
-	X(packet_seq_err) /* of them: gap at the peer */            \
-	X(tx_rnr_naks)                                              \
-	X(rnr_nak_retry_err)                                        \
-	X(tx_retransmits) /* packets retransmitted */               \
-	X(tx_drop_no_memory)                                        \
-	X(tx_drop_no_route)                                         \
-	X(tx_drop_congested) /* refused by the interface */         \
-	X(tx_drop_filtered) /* refused by a packet filter */        \
-	X(tx_drop_too_long) /* beyond the MTU of the route */       \
-	X(tx_drop_user_socket) /* a process sent to the port */     \
-	X(local_ack_timeout_err)                                    \
-	X(loss_timer_put_off) /* packet is in a local queue */      \
-	X(rnr_timer_expired)                                        \
-	X(req_transport_retries_exceeded)                           \
-	X(req_rnr_retries_exceeded)                                 \
-	X(duplicate_request)                                        \
-	X(out_of_sequence) /* gap seen by the responder */          \
-	X(implied_nak_seq_err) /* read response lost */             \
-	X(rx_drop_short) /* ends inside its headers */              \
-	X(rx_drop_too_long) /* payload beyond the path MTU */       \
-	X(rx_drop_version)                                          \
-	X(rx_drop_opcode) /* unknown opcode */                      \
-	X(rx_drop_surplus) /* payload, but opcode has none */       \
-	X(rx_icrc_encapsulated)                                     \
-	X(rx_drop_qpn) /* no such QP */                             \
-	X(rx_drop_service) /* not the QP's service type */          \
-	X(rx_drop_state) /* QP not ready to receive */              \
-	X(rx_drop_pkey)                                             \
-	X(rx_drop_qkey)                                             \
-	X(rx_drop_address) /* not its peer; to many addresses */    \
-	X(rx_drop_psn_ghost) /* ACK of nothing outstanding */       \
-	X(rx_drop_response) /* response to no request */            \
-	X(rx_drop_syndrome) /* neither ACK nor a known NAK */       \
-	X(rx_drop_old_response) /* to an answered request */        \
-	X(rx_sacks)                                                 \
-	X(rx_held) /* behind a gap: held until it closes */         \
-	X(rx_drop_out_of_sequence) /* behind a gap, not held */     \
-	X(rx_drop_duplicate_read) /* too old to be replayed */      \
-	X(rx_drop_backlog) /* QP busy and backlog full */           \
-	X(out_of_buffer) /* no receive is posted */                 \
-	X(rx_drop_recv_length) /* UC, UD: the receive is shorter */ \
-	X(rx_drop_invalid_request) /* UC: sequence, length */       \
-	X(rx_drop_access) /* UC: memory may not be written */       \
-	X(rx_drop_no_memory) /* no copy for a QP of a group */      \
-	X(rx_nak_sent_invalid_request)                              \
-	X(resp_remote_access_errors)                                \
-	X(rx_nak_sent_remote_operational)                           \
-	X(resp_local_length_error) /* RC: the receive is shorter */ \
-	X(resp_cqe_error) /* receives completed in error */         \
-	X(resp_cqe_flush_error) /* of them: flushed */              \
-	X(req_remote_access_errors) /* as the peer NAKed */         \
-	X(req_remote_invalid_request)                               \
-	X(req_cqe_error) /* send WQEs completed in error */         \
-	X(req_cqe_flush_error) /* of them: flushed */               \
-	X(wqe_errors) /* send WQEs refused */                       \
-	X(odp_faults) /* requests to fault pages in */              \
-	X(odp_fault_errors) /* faults that failed */                \
-	X(odp_invalidations) /* pages that the kernel unmapped */   \
-	X(qp_errors) /* QPs moved to Error */                       \
+#define PAVO_COUNTERS(X)                                             \
+	X(tx_packets)                                                \
+	X(tx_bytes)                                                  \
+	X(rx_packets)                                                \
+	X(rx_bytes)                                                  \
+	X(rx_write_requests) /* executed */                          \
+	X(rx_read_requests)                                          \
+	X(rx_atomic_requests)                                        \
+	X(tx_acks)                                                   \
+	X(rx_acks)                                                   \
+	X(tx_naks)                                                   \
+	X(rx_naks)                                                   \
+	X(packet_seq_err) /* of them: gap at the peer */             \
+	X(tx_rnr_naks)                                               \
+	X(rnr_nak_retry_err)                                         \
+	X(tx_retransmits) /* packets retransmitted */                \
+	X(tx_drop_no_memory)                                         \
+	X(tx_drop_no_route)                                          \
+	X(tx_drop_congested) /* refused by the interface */          \
+	X(tx_drop_filtered) /* refused by a packet filter */         \
+	X(tx_drop_too_long) /* beyond the MTU of the route */        \
+	X(local_ack_timeout_err)                                     \
+	X(rnr_timer_expired)                                         \
+	X(req_transport_retries_exceeded)                            \
+	X(req_rnr_retries_exceeded)                                  \
+	X(duplicate_request)                                         \
+	X(out_of_sequence) /* gap seen by the responder */           \
+	X(implied_nak_seq_err) /* read response lost */              \
+	X(rx_drop_short) /* ends inside its headers */               \
+	X(rx_drop_too_long) /* payload beyond the path MTU */        \
+	X(rx_drop_version)                                           \
+	X(rx_drop_opcode) /* unknown opcode */                       \
+	X(rx_drop_surplus) /* payload, but opcode has none */        \
+	X(rx_icrc_encapsulated)                                      \
+	X(rx_drop_qpn) /* no such QP */                              \
+	X(rx_drop_service) /* not the QP's service type */           \
+	X(rx_drop_state) /* QP not ready to receive */               \
+	X(rx_drop_pkey)                                              \
+	X(rx_drop_qkey)                                              \
+	X(rx_drop_address) /* not its peer; to many addresses */     \
+	X(rx_drop_psn_ghost) /* ACK of nothing outstanding */        \
+	X(rx_drop_response) /* response to no request */             \
+	X(rx_drop_syndrome) /* neither ACK nor a known NAK */        \
+	X(rx_drop_old_response) /* to an answered request */         \
+	X(rx_sacks)                                                  \
+	X(np_ecn_marked_roce_packets) /* by routers, on their way */ \
+	X(rx_held) /* behind a gap: held until it closes */          \
+	X(rx_drop_out_of_sequence) /* behind a gap, not held */      \
+	X(rx_drop_duplicate_read) /* too old to be replayed */       \
+	X(rx_drop_backlog) /* QP busy and backlog full */            \
+	X(out_of_buffer) /* no receive is posted */                  \
+	X(rx_drop_recv_length) /* UC, UD: the receive is shorter */  \
+	X(rx_drop_invalid_request) /* UC: sequence, length */        \
+	X(rx_drop_access) /* UC: memory may not be written */        \
+	X(rx_drop_no_memory) /* no copy for a QP of a group */       \
+	X(rx_nak_sent_invalid_request)                               \
+	X(resp_remote_access_errors)                                 \
+	X(rx_nak_sent_remote_operational)                            \
+	X(resp_local_length_error) /* RC: the receive is shorter */  \
+	X(resp_cqe_error) /* receives completed in error */          \
+	X(resp_cqe_flush_error) /* of them: flushed */               \
+	X(req_remote_access_errors) /* as the peer NAKed */          \
+	X(req_remote_invalid_request)                                \
+	X(req_cqe_error) /* send WQEs completed in error */          \
+	X(req_cqe_flush_error) /* of them: flushed */                \
+	X(wqe_errors) /* send WQEs refused */                        \
+	X(odp_faults) /* requests to fault pages in */               \
+	X(odp_fault_errors) /* faults that failed */                 \
+	X(odp_invalidations) /* pages that the kernel unmapped */    \
+	X(qp_errors) /* QPs moved to Error */                        \
 	X(sq_errors) /* send queues of UC and UD moved to SQE */
 
 /*
@@ -109,6 +108,9 @@ struct pavo_dev;
 	X(cq_overruns)                                           \
 	X(cq_index_errors) /* CQ consumer index absurd */        \
 	X(rq_index_errors) /* RQ producer index absurd */        \
+	X(tx_drop_user_socket) /* a process sent to the port */  \
+	X(loss_timer_put_off) /* packet is in a local queue */   \
+	X(rx_ecn_echoes) /* answers that echo a mark */          \
 	X(tx_sacks) /* ACKs that say what is held */             \
 	X(tail_loss_probes) /* last packet repeated */           \
 	X(tx_drop_node) /* the window has no route to it */      \

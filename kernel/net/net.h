@@ -13,6 +13,7 @@
 #include <linux/netdevice.h>
 #include <linux/skbuff.h>
 #include <net/dst_cache.h>
+#include <net/inet_ecn.h>
 #include <net/ipv6.h>
 #include <rdma/ib_verbs.h>
 #include "budget.h"
@@ -44,8 +45,9 @@ struct seq_file;
  * @local: the destination is an adapter of the same namespace. Packets are looped back to it,
  *         unless a routing rule sends them out
  * @share: hash of the user that sends, below PAVO_USER_SHARES
+ * @ecn:   ECN field of the IP header: of packets that may be marked, or 0
  *
- * Constant between pavo_flow_init(), pavo_flow_connect() and pavo_flow_destroy().
+ * Constant between pavo_flow_init(), pavo_flow_connect() and pavo_flow_destroy(), but for @ecn.
  */
 struct pavo_flow {
 	const struct pavo_port *port;
@@ -63,7 +65,26 @@ struct pavo_flow {
 	bool cached;
 	bool local;
 	u8 share;
+	u8 ecn;
 };
+
+/**
+ * pavo_flow_set_ecn - let routers mark packets of a flow, or not. The ECN field of a traffic class
+ * that the consumer has set stays as it is.
+ * @flow: the flow
+ * @on:   whether the peer echoes marks
+ */
+static inline void pavo_flow_set_ecn(struct pavo_flow *flow, bool on)
+{
+	on = on && !(flow->traffic_class & INET_ECN_MASK);
+	WRITE_ONCE(flow->ecn, on ? INET_ECN_ECT_0 : INET_ECN_NOT_ECT);
+}
+
+/** pavo_flow_get_tos - traffic class and ECN field for the IP header. */
+static inline u8 pavo_flow_get_tos(const struct pavo_flow *flow)
+{
+	return flow->traffic_class | READ_ONCE(flow->ecn);
+}
 
 /* Bits of struct pavo_meta.flags. */
 #define PAVO_META_IPV6 1u
@@ -245,6 +266,7 @@ void pavo_net_show(struct seq_file *file);
  * @payload: offset of the payload from skb->data
  * @pkt:     parsed headers; the ICRC has been verified
  * @ipv6:    family of the packet
+ * @marked:  a router has marked it: congestion experienced (RFC 3168)
  * @unit:    deferred ICRC: bytes of payload of each packet but the last; else 0
  * @at:      offset of the BTH from skb->data
  * @index:   coalesced packet: index of the packet that @pkt, @at and @payload describe; else 0
@@ -255,6 +277,7 @@ struct pavo_rx {
 	struct sk_buff *skb;
 	unsigned int payload;
 	bool ipv6;
+	bool marked;
 	unsigned int unit;
 	unsigned int at;
 	u32 index;

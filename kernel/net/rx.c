@@ -130,6 +130,12 @@ static bool is_ipv6(const struct sk_buff *skb)
 	return ip_hdr(skb)->version == 6;
 }
 
+static bool is_marked(const struct sk_buff *skb, bool ipv6)
+{
+	return INET_ECN_is_ce(ipv6 ? ipv6_get_dsfield(ipv6_hdr(skb)) :
+				     ip_hdr(skb)->tos);
+}
+
 static void count_malformed(const struct pavo_stats *stats,
 			    enum pavo_parse_status status)
 {
@@ -208,6 +214,7 @@ static void set_skb(struct pavo_rx *rx, struct sk_buff *skb)
 {
 	rx->skb = skb;
 	rx->ipv6 = is_ipv6(skb);
+	rx->marked = is_marked(skb, rx->ipv6);
 	rx->at = sizeof(struct udphdr);
 	rx->index = 0;
 	pavo_rx_begin_meta(rx);

@@ -179,7 +179,7 @@ static void push_ip4(struct sk_buff *skb, const struct pavo_flow *flow,
 
 	ip->version = 4;
 	ip->ihl = sizeof(*ip) / 4;
-	ip->tos = flow->traffic_class;
+	ip->tos = pavo_flow_get_tos(flow);
 	ip->tot_len = htons(skb->len);
 	ip->id = 0; /* never fragmented */
 	ip->frag_off = htons(IP_DF);
@@ -196,7 +196,7 @@ static void push_ip6(struct sk_buff *skb, const struct pavo_flow *flow,
 {
 	struct ipv6hdr *ip = __skb_push(skb, sizeof(*ip));
 
-	ip6_flow_hdr(ip, flow->traffic_class, htonl(flow->flow_label));
+	ip6_flow_hdr(ip, pavo_flow_get_tos(flow), htonl(flow->flow_label));
 	ip->payload_len = htons(skb->len - sizeof(*ip));
 	ip->nexthdr = IPPROTO_UDP;
 	ip->hop_limit = flow->hop_limit ?: ip6_dst_hoplimit(dst);

@@ -77,6 +77,7 @@ struct pavo_qp_attrs {
  * @user:    account that its packets are charged to; NULL: the kernel
  * @cap:     sizes of its queues
  * @sacks:   it is reliable, and offers SACKs to its peer
+ * @ecn:     its packets to a peer that offers them may be marked, and marks count as congestion
  * @sq_sig_all: all requests complete with a CQE
  * @state:   enum ib_qp_state. Written under modify_mutex, or by pavo_qp_error() and
  *           pavo_qp_send_error(), which write only Error and SQE
@@ -105,6 +106,7 @@ struct pavo_qp {
 	struct pavo_user *user;
 	struct ib_qp_cap cap;
 	bool sacks;
+	bool ecn;
 	bool sq_sig_all;
 	int state;
 	struct mutex modify_mutex; /* attr, and transitions of state */

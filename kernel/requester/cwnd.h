@@ -10,14 +10,20 @@
 
 #include <linux/types.h>
 
-/** The cwnd with which a QP begins; towards a peer that sends no SACKs, also the largest. */
+/** Largest cwnd towards a peer that sends no SACKs; and the least that @most can be. */
 #define PAVO_CWND 128
-/** Smallest cwnd: one chunk of a long read (PAVO_READ_CHUNK). */
+/** The cwnd with which a QP begins: any queue on the path can hold that. */
+#define PAVO_CWND_START 64
+/** Smallest cwnd after losses: one chunk of a long read (PAVO_READ_CHUNK). */
 #define PAVO_CWND_LEAST 32
+/** Smallest cwnd where marks or round trips show a queue: a short path holds no more. */
+#define PAVO_CWND_FLOOR 4
 /** Largest cwnd: 16 MiB in packets of 4 KiB, 3 Gbit/s over 50 ms. */
 #define PAVO_CWND_MOST 4096
 /** Packets by which a cwnd grows in a round trip. */
 #define PAVO_CWND_STEP 4
+/** Likewise, while round trips are long. */
+#define PAVO_CWND_STEP_DELAYED 1
 
 /**
  * struct pavo_cwnd - the cwnd of a QP.
@@ -45,7 +51,7 @@ struct pavo_cwnd {
 static inline void pavo_cwnd_init(struct pavo_cwnd *w)
 {
 	*w = (struct pavo_cwnd){
-		.size = PAVO_CWND,
+		.size = PAVO_CWND_START,
 		.most = PAVO_CWND,
 		.threshold = PAVO_CWND_MOST,
 		.rate = 1,
@@ -78,10 +84,13 @@ static inline void pavo_cwnd_grow(struct pavo_cwnd *w, u32 packets)
 	w->wanted = !w->final;
 }
 
-/** pavo_cwnd_shrink - let @size packets be in flight, at least PAVO_CWND_LEAST. */
-static inline void pavo_cwnd_shrink(struct pavo_cwnd *w, u32 size)
+/** pavo_cwnd_shrink - let @size packets be in flight, at least @least, but no more than now. */
+static inline void pavo_cwnd_shrink(struct pavo_cwnd *w, u32 size, u32 least)
 {
-	w->size = size < PAVO_CWND_LEAST ? PAVO_CWND_LEAST : size;
+	if (size < least)
+		size = least;
+	if (size < w->size)
+		w->size = size;
 	w->acked = 0;
 	w->calm = 0;
 }

@@ -21,9 +21,11 @@
 /** How long @min_rtt is remembered: about ten seconds. */
 #define PAVO_RACK_MIN_AGE (10u * 1000 * 1000)
 /** Round trips of which the mean is taken: of so many, and all of a round. */
-#define PAVO_RACK_SAMPLES 8
+#define PAVO_RACK_SAMPLES 4
 /** Likewise, if packets overtake others: their round trips differ. */
 #define PAVO_RACK_SAMPLES_REORDERED 64
+/** A queue counts from so much delay on: less is noise of machines. */
+#define PAVO_RACK_QUEUE 500u
 /** Rounds with little in flight after that, so that a queue of this sender's own is not in it. */
 #define PAVO_RACK_DRAIN 2
 /** Least time that a tail loss probe waits beyond what round trips explain. */
@@ -40,7 +42,10 @@
  * @mdev_max:  largest @mdev of this round
  * @sum:       of the round trips of this round: the packets that were in flight when it began
  * @count:     how many they are
- * @min_rtt:   the shortest mean of a round in the last 10 to 20 s; 0: no round has ended
+ * @least:     shortest one of this round
+ * @min_rtt:   the shortest one of the last 10 to 20 s; 0: no round has ended. Where packets
+ *             overtake others, the shortest mean of a round
+ * @mean:      of the last round
  * @next_min:  the shortest one since @min_since
  * @min_since: when @next_min began
  * @drain:     rounds in which little is to be in flight
@@ -49,7 +54,8 @@
  * @valid:     @at, @psn and @rtt are set
  * @reordered: a packet has arrived behind one that was sent later
  * @anew:      @min_rtt is to be forgotten when the round ends
- * @delayed:   the mean of the last round was twice @min_rtt: a queue has grown
+ * @delayed:   the mean of the last round was twice @min_rtt and PAVO_RACK_QUEUE: a queue has
+ *             grown
  */
 struct pavo_rack {
 	u32 at;
@@ -61,7 +67,9 @@ struct pavo_rack {
 	u32 mdev_max;
 	u64 sum;
 	u32 count;
+	u32 least;
 	u32 min_rtt;
+	u32 mean;
 	u32 next_min;
 	u32 min_since;
 	u8 steps;
@@ -111,6 +119,8 @@ static inline void pavo_rack_measure(struct pavo_rack *rack, u32 rtt)
 
 	if (!rtt)
 		rtt = 1;
+	if (!rack->count || rtt < rack->least)
+		rack->least = rtt;
 	rack->sum += rtt;
 	rack->count++;
 	if (!rack->srtt) {
@@ -123,25 +133,22 @@ static inline void pavo_rack_measure(struct pavo_rack *rack, u32 rtt)
 	rack->srtt = (7 * rack->srtt + rtt + 7) / 8;
 }
 
-/*
- * The shortest round: packets of one round may differ much, as some overtake others. Older rounds
- * are forgotten, because a path may change.
- */
-static inline void pavo_rack_note_min(struct pavo_rack *rack, u32 mean, u32 now)
+/* The shortest round trip. Older rounds are forgotten, because a path may change. */
+static inline void pavo_rack_note_min(struct pavo_rack *rack, u32 rtt, u32 now)
 {
 	if (!rack->min_rtt) {
 		rack->min_since = now;
-		rack->next_min = mean;
-		rack->min_rtt = mean;
+		rack->next_min = rtt;
+		rack->min_rtt = rtt;
 	}
-	if (mean < rack->next_min)
-		rack->next_min = mean;
-	if (mean < rack->min_rtt)
-		rack->min_rtt = mean;
+	if (rtt < rack->next_min)
+		rack->next_min = rtt;
+	if (rtt < rack->min_rtt)
+		rack->min_rtt = rtt;
 	if (now - rack->min_since < PAVO_RACK_MIN_AGE)
 		return;
 	rack->min_rtt = rack->next_min;
-	rack->next_min = mean;
+	rack->next_min = rtt;
 	rack->min_since = now;
 	rack->drain = PAVO_RACK_DRAIN;
 }
@@ -166,8 +173,9 @@ static inline void pavo_rack_end_round(struct pavo_rack *rack, u32 now)
 	if (rack->anew)
 		rack->min_rtt = 0;
 	rack->anew = false;
-	pavo_rack_note_min(rack, mean, now);
-	rack->delayed = mean > 2 * rack->min_rtt;
+	pavo_rack_note_min(rack, rack->reordered ? mean : rack->least, now);
+	rack->mean = mean;
+	rack->delayed = mean > 2 * rack->min_rtt + PAVO_RACK_QUEUE;
 	rack->sum = 0;
 	rack->count = 0;
 }

@@ -16,6 +16,10 @@ pavo_range_param(sack, sack, 0, 1, 0644);
 MODULE_PARM_DESC(sack,
 		 "new queue pairs offer selective acknowledgments (1); 0: not");
 
+static unsigned int ecn = 1;
+pavo_range_param(ecn, ecn, 0, 1, 0644);
+MODULE_PARM_DESC(ecn, "new queue pairs heed marks of routers (1); 0: not");
+
 /* Bytes of inline data that every queue pair takes: as long as one entry. */
 #define PAVO_LEAST_INLINE 16
 
@@ -98,6 +102,7 @@ int pavo_requester_init(struct pavo_qp *qp, struct pavo_mmap_info *info)
 	if (!pavo_is_xrc_target(qp))
 		qp->cap.max_inline_data = get_inline_capacity(qp);
 	qp->sacks = READ_ONCE(sack) && pavo_is_reliable(qp);
+	qp->ecn = READ_ONCE(ecn) && qp->sacks;
 	size = (size_t)req->count * req->wqe_size;
 	if (qp->uctx)
 		size += PAVO_QUEUE_OWN_SIZE((size_t)req->count);

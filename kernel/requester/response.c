@@ -460,6 +460,7 @@ static void change_sacks(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 
 	if (pavo_psn_is_far(pavo_psn_diff(pkt->psn, r->upsn)))
 		return;
+	pavo_flow_set_ecn(&qp->flow, pkt->wants_sack && qp->ecn);
 	if (pkt->wants_sack) {
 		pavo_recovery_begin_sacks(r, ktime_get_ns());
 		return;
@@ -467,6 +468,19 @@ static void change_sacks(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 	/* All is requested again, and what is held would be older. */
 	pavo_held_drop_from(qp, &qp->req.side, r->upsn);
 	carry_out(qp, pavo_recovery_end_sacks(r));
+}
+
+/* The peer echoes marks of requests (BECN), and the marks of responses are seen here. */
+static void note_marks(struct pavo_qp *qp, const struct pavo_rx *rx)
+{
+	bool echoed = rx->pkt.becn, marked = rx->marked;
+
+	if (unlikely(marked))
+		pavo_count(qp, np_ecn_marked_roce_packets);
+	if (unlikely(echoed))
+		pavo_count(qp, rx_ecn_echoes);
+	pavo_recovery_note_mark(&qp->req.recovery, &pavo_selective_repair,
+				rx->pkt.psn, qp->ecn && (echoed || marked));
 }
 
 /* PSN from which the next response is expected. */
@@ -504,6 +518,8 @@ enum pavo_status pavo_requester_handle(struct pavo_qp *qp, struct pavo_rx *rx)
 	}
 	if (unlikely(qp->sacks && rx->pkt.wants_sack != qp->req.recovery.sacks))
 		change_sacks(qp, &rx->pkt);
+	if (qp->req.recovery.sacks)
+		note_marks(qp, rx);
 	if (rx->pkt.info->kind == PAVO_KIND_ACK)
 		handle_ack(qp, &rx->pkt);
 	else if (likely(qp->req.side.stage == PAVO_STAGE_BEGIN))

@@ -8,6 +8,7 @@
 
 #include <linux/string.h>
 #include <linux/types.h>
+#include "requester/ecn.h"
 #include "requester/rack.h"
 #include "wire/psn_set.h"
 #include "wire/wire.h"
@@ -32,7 +33,9 @@
  * @recover:  the recovery under way ends when UPSN is here
  * @widened:  likewise the round trip in which the reordering window was widened
  * @round:    the round of round trips under way ends when UPSN is here
+ * @cut:      likewise the round trip in which the cwnd shrank for a mark
  * @rack:     round trips
+ * @ecn:      marks
  * @dups:     duplicates that the peer has counted (struct pavo_sack)
  * @read_end: PSN behind the read of which data was taken last
  * @generation: newest one of the data of that read, and of those before it
@@ -57,7 +60,9 @@ struct pavo_scoreboard {
 	u32 recover;
 	u32 widened;
 	u32 round;
+	u32 cut;
 	struct pavo_rack rack;
+	struct pavo_ecn ecn;
 	u32 read_end;
 	u8 generation;
 	u8 least;
@@ -112,9 +117,11 @@ static inline void pavo_board_init(struct pavo_scoreboard *b, u32 psn)
 		.recover = psn,
 		.widened = psn,
 		.round = psn,
+		.cut = psn,
 	};
 	pavo_board_attach(b, memory, size);
 	pavo_rack_init(&b->rack);
+	pavo_ecn_init(&b->ecn);
 }
 
 static inline void pavo_board_copy_mark(struct pavo_psn_set *to,
@@ -200,6 +207,8 @@ static inline void pavo_board_pass(struct pavo_scoreboard *b, u32 psn,
 		b->recover = psn;
 	if (pavo_psn_diff(psn, b->widened) > 0)
 		b->widened = psn;
+	if (pavo_psn_diff(psn, b->cut) > 0)
+		b->cut = psn;
 	if (pavo_psn_diff(psn, b->read_end) > 0)
 		b->read_end = psn;
 	if (!rest)

@@ -310,11 +310,14 @@ static inline unsigned int pavo_sr_released(struct pavo_recovery *r, u32 from,
 		pavo_board_forget(b, from, pavo_psn_diff(r->upsn, from));
 	}
 	pavo_board_pass(b, r->upsn, r->upsn != r->sent);
+	pavo_ecn_count(&b->ecn, progress.packets);
 	if (pavo_psn_diff(r->upsn, b->round) >= 0) {
+		pavo_ecn_end_round(&b->ecn);
 		pavo_rack_end_round(&b->rack, pavo_rack_get_time(now));
 		b->round = r->sent;
 	}
 	progress.delayed = b->rack.delayed;
+	progress.mean = b->rack.mean;
 	pavo_cc_delay.acked(&r->cwnd, &progress);
 	if (unlikely(r->cwnd.wanted))
 		todo = PAVO_REC_WIDEN;
@@ -426,6 +429,30 @@ static inline unsigned int pavo_sr_refuse(struct pavo_recovery *r, u32 psn,
 		if (!pavo_psn_set_has(&b->resent, psn))
 			pavo_board_lose(b, psn);
 	return pavo_sr_continue(r) | PAVO_REC_RETRANSMIT;
+}
+
+/* A sign of congestion that is no loss. Return: true: it is the first one in a round trip. */
+static inline bool pavo_sr_begin_cut(struct pavo_recovery *r)
+{
+	if (pavo_psn_diff(r->upsn, r->board->cut) < 0)
+		return false;
+	r->board->cut = r->sent;
+	return true;
+}
+
+/* A router has marked packets of this side, or answers. */
+static inline void pavo_sr_note_mark(struct pavo_recovery *r)
+{
+	r->board->ecn.echoed = true;
+	if (pavo_sr_begin_cut(r))
+		pavo_cc_delay.marked(&r->cwnd, r->board->ecn.share);
+}
+
+/* The queue of the own interface is full: so is the bottleneck, which that is. */
+static inline void pavo_sr_note_congestion(struct pavo_recovery *r)
+{
+	if (pavo_sr_begin_cut(r))
+		pavo_cc_delay.lost(&r->cwnd, 1, true);
 }
 
 /* A packet came once more than was needed. */
@@ -549,6 +576,8 @@ static const struct pavo_recovery_policy pavo_selective_repair = {
 	.older = pavo_sr_drop_older,
 	.stale = pavo_sr_refuse,
 	.needless = pavo_sr_note_needless,
+	.marked = pavo_sr_note_mark,
+	.congested = pavo_sr_note_congestion,
 	.detect = pavo_sr_detect,
 	.repair = pavo_sr_repair,
 };

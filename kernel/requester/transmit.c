@@ -7,6 +7,7 @@
  * (recovery.h) sends next. For a retransmission that moves back. Called by requester.c with the
  * side owned.
  */
+#include "requester/recovery_sack.h"
 #include "requester/selective_repair.h"
 #include "requester_private.h"
 
@@ -278,6 +279,7 @@ static void pause_sending(struct pavo_qp *qp)
 					     &pavo_selective_repair, psn);
 		pavo_transmit_seek(qp, req->recovery.next);
 	}
+	pavo_recovery_note_congestion(&req->recovery, &pavo_selective_repair);
 	req->pause = ktime_get_ns() + PAVO_CONGESTED_NS;
 }
 

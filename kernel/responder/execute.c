@@ -358,6 +358,20 @@ static enum pavo_status drop_request(struct pavo_qp *qp)
 	return PAVO_ST_LOST;
 }
 
+/* Note a router's mark, to echo it. A requester that understands SACKs understands that, too. */
+static void note_congestion(struct pavo_qp *qp, const struct pavo_rx *rx)
+{
+	struct pavo_expected *e = &qp->resp.expected;
+	bool echoes = rx->pkt.wants_sack;
+
+	if (unlikely(e->sacks != echoes))
+		pavo_flow_set_ecn(&qp->flow, echoes && qp->ecn);
+	if (likely(!rx->marked))
+		return;
+	pavo_count(qp, np_ecn_marked_roce_packets);
+	e->marked = echoes;
+}
+
 /* pavo_execute - carry out one request packet of a reliable service. */
 enum pavo_status pavo_execute(struct pavo_qp *qp, struct pavo_rx *rx)
 {
@@ -373,6 +387,7 @@ enum pavo_status pavo_execute(struct pavo_qp *qp, struct pavo_rx *rx)
 		if (unlikely(pavo_expected_outgrows_map(&resp->expected,
 							pkt->psn)))
 			pavo_respond_now(qp);
+		note_congestion(qp, rx);
 		pavo_expected_note_arrival(&resp->expected,
 					   pkt->psn + pkt->npkts - 1, pkt);
 	}

@@ -32,6 +32,7 @@
  * @ack_syndrome: its syndrome
  * @ack_psn:  its PSN
  * @sacks:    the requester understands SACKs, as its last request said
+ * @marked:   a request was marked by a router, and no response has echoed that yet
  * @holds:    @held has PSNs
  * @early:    packets that came early since none was held
  * @unreported: PSNs that came since the last ACK, while some are held
@@ -54,6 +55,7 @@ struct pavo_expected {
 	u8 ack_syndrome;
 	u32 ack_psn;
 	bool sacks;
+	bool marked;
 	bool holds;
 	bool repeated;
 	u8 attempt;

@@ -161,7 +161,7 @@ static void fill_response(const struct pavo_qp *qp, struct pavo_pkt *pkt, u8 op,
 	pkt->wants_sack = qp->sacks;
 	pkt->attempt = 0;
 	pkt->fecn = false;
-	pkt->becn = false;
+	pkt->becn = qp->resp.expected.marked;
 	pkt->pkey = PAVO_PKEY_DEFAULT;
 	pkt->dqpn = qp->attr.dest_qpn;
 	pkt->psn = psn;
@@ -216,8 +216,10 @@ static enum pavo_status send_empty(struct pavo_qp *qp, struct pavo_pkt *pkt)
 
 	begin_response(qp, &x);
 	trace_pavo_transmit(qp, pkt, 0);
-	if (likely(pavo_xmit(&x, pkt, 0, gather_none, NULL) != PAVO_ST_BUSY))
+	if (likely(pavo_xmit(&x, pkt, 0, gather_none, NULL) != PAVO_ST_BUSY)) {
+		qp->resp.expected.marked = false;
 		return PAVO_ST_OK;
+	}
 	pause_responding(qp);
 	return PAVO_ST_BUSY;
 }
@@ -398,6 +400,7 @@ static enum pavo_status send_read(struct pavo_qp *qp, struct pavo_resource *res)
 		pause_responding(qp);
 	if (unlikely(status && status != PAVO_ST_LOST))
 		return status;
+	qp->resp.expected.marked = false;
 	pavo_read_copy_sent(res, len);
 	res->begun = true;
 	res->psn = pavo_psn_add(res->psn, pkt.npkts);

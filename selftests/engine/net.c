@@ -289,7 +289,7 @@ static void push_ip4(struct sk_buff *skb, const struct pavo_flow *flow)
 	*ip = (struct iphdr){
 		.version = 4,
 		.ihl = sizeof(*ip) / 4,
-		.tos = flow->traffic_class,
+		.tos = pavo_flow_get_tos(flow),
 		.tot_len = htons(skb->len),
 		.frag_off = htons(0x4000),
 		.ttl = flow->hop_limit,
@@ -304,7 +304,7 @@ static void push_ip6(struct sk_buff *skb, const struct pavo_flow *flow)
 {
 	u16 payload = skb->len;
 	struct ipv6hdr *ip = push(skb, sizeof(*ip));
-	u32 word = htonl(6u << 28 | (u32)flow->traffic_class << 20 |
+	u32 word = htonl(6u << 28 | (u32)pavo_flow_get_tos(flow) << 20 |
 			 flow->flow_label);
 
 	memcpy(ip, &word, sizeof(word));

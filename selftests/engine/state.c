@@ -85,6 +85,7 @@ static void mix_rack(u64 *hash, const struct pavo_rack *rack)
 	mix(hash, (u64)rack->rtt << 32 | rack->srtt);
 	mix(hash, (u64)rack->rttvar << 32 | rack->min_rtt);
 	mix(hash, (u64)rack->next_min << 32 | rack->min_since);
+	mix(hash, (u64)rack->mean << 32 | rack->least);
 	mix(hash, (u64)rack->mdev << 32 | rack->mdev_max);
 	mix(hash, rack->sum);
 	mix(hash, rack->count);
@@ -105,6 +106,8 @@ static void mix_board(u64 *hash, const struct pavo_recovery *r)
 	mix(hash, (u64)b->executed << 32 | b->fack);
 	mix(hash, (u64)b->recover << 32 | b->widened);
 	mix_rack(hash, &b->rack);
+	mix(hash, (u64)b->ecn.acked << 32 | b->ecn.marked);
+	mix(hash, (u64)b->cut << 32 | b->ecn.share);
 	mix(hash, b->dups | b->lossy << 16 | b->waiting << 17 |
 			  b->probed << 18 | b->generated << 19 |
 			  b->generation << 24);
@@ -219,7 +222,7 @@ static void mix_responder(u64 *hash, struct pavo_responder *resp)
 	mix(hash, e->furthest);
 	mix(hash, e->nak_sent | e->ack_due << 1 | e->ack_syndrome << 8);
 	mix(hash, e->ack_psn);
-	mix(hash, e->sacks | e->holds << 1 | e->repeated << 2 |
+	mix(hash, e->sacks | e->holds << 1 | e->repeated << 2 | e->marked << 3 |
 			  e->attempt << 8 | (u64)e->dups << 16);
 	mix(hash, (u64)e->unreported << 32 | e->echo);
 	mix(hash, e->early);

@@ -18,6 +18,7 @@ pavo_cwnd window()
 	pavo_cwnd w;
 
 	pavo_cwnd_init(&w);
+	w.size = PAVO_CWND;
 	return w;
 }
 
@@ -29,7 +30,7 @@ void lose(pavo_cwnd &w)
 
 void acknowledge(pavo_cwnd &w, uint32_t packets)
 {
-	const pavo_progress what = {packets, 0, true, false};
+	const pavo_progress what = {.packets = packets, .limited = true};
 
 	pavo_cc_loss.acked(&w, &what);
 }
@@ -39,7 +40,11 @@ void round_trips(pavo_cwnd &w, int n, bool delayed, bool limited = true,
 		 uint32_t rtt = 100000)
 {
 	for (; n; n--) {
-		const pavo_progress what = {w.size, rtt, limited, delayed};
+		const pavo_progress what = {.packets = w.size,
+					    .rtt = rtt,
+					    .mean = 2 * rtt,
+					    .limited = limited,
+					    .delayed = delayed};
 
 		pavo_cc_delay.acked(&w, &what);
 	}
@@ -180,15 +185,19 @@ TEST(Delay, AQueueEndsSlowStartAndCalmBeginsItAgain)
 
 	pavo_cwnd_set_most(&w, 4096);
 	round_trips(w, 1, false);
-	round_trips(w, 5, true);
+	round_trips(w, 1, true);
 	EXPECT_EQ(w.size, 256u);
+	round_trips(w, 4, true);
+	EXPECT_EQ(w.size, 256u + 4 * PAVO_CWND_STEP_DELAYED);
 	round_trips(w, 7, false);
-	EXPECT_EQ(w.size, 256u + 7 * PAVO_CWND_STEP);
 	round_trips(w, 1, true);
 	round_trips(w, 8, false);
-	EXPECT_EQ(w.size, 256u + 15 * PAVO_CWND_STEP);
+	const uint32_t size =
+		256 + 15 * PAVO_CWND_STEP + 5 * PAVO_CWND_STEP_DELAYED;
+
+	EXPECT_EQ(w.size, size);
 	round_trips(w, 1, false);
-	EXPECT_EQ(w.size, 2 * (256u + 15 * PAVO_CWND_STEP));
+	EXPECT_EQ(w.size, 2 * size);
 }
 
 TEST(Delay, ALossCountsIfAQueueHasGrown)
@@ -206,7 +215,63 @@ TEST(Delay, ALossCountsIfAQueueHasGrown)
 	EXPECT_EQ(w.size, PAVO_CWND_LEAST + 0u);
 	pavo_cwnd_set_most(&w, 4096);
 	round_trips(w, 1, true);
-	EXPECT_EQ(w.size, PAVO_CWND_LEAST + 0u);
+	EXPECT_EQ(w.size, PAVO_CWND_LEAST + PAVO_CWND_STEP_DELAYED + 0u);
+}
+
+/* Slow start has filled a queue: what the path holds, and as much, stays. Later it grows, slowly. */
+TEST(Delay, SlowStartEndsWithAShortQueue)
+{
+	pavo_cwnd w = window();
+	const pavo_progress grown = {.packets = 128,
+				     .rtt = 1000,
+				     .mean = 4000,
+				     .limited = true,
+				     .delayed = true};
+
+	pavo_cwnd_set_most(&w, 4096);
+	pavo_cc_delay.acked(&w, &grown);
+	EXPECT_EQ(w.size, 64u);
+	pavo_cc_delay.acked(&w, &grown);
+	EXPECT_EQ(w.size, 64u + PAVO_CWND_STEP_DELAYED);
+}
+
+TEST(Marks, ShrinkByHalfOfTheirShareAndASeventhAtLeast)
+{
+	pavo_cwnd w = window();
+
+	pavo_cc_delay.marked(&w, PAVO_ECN_WHOLE);
+	EXPECT_EQ(w.size, 64u);
+	EXPECT_EQ(w.threshold, 64u);
+	pavo_cc_delay.marked(&w, 1);
+	EXPECT_EQ(w.size, 55u);
+	for (int i = 0; i < 40; i++)
+		pavo_cc_delay.marked(&w, PAVO_ECN_WHOLE);
+	EXPECT_EQ(w.size, PAVO_CWND_FLOOR + 0u);
+	pavo_cc_loss.marked(&w, 1);
+	EXPECT_EQ(w.size, PAVO_CWND_FLOOR + 0u);
+}
+
+TEST(Marks, TheirShareIsSmoothed)
+{
+	pavo_ecn e;
+
+	pavo_ecn_init(&e);
+	EXPECT_EQ(e.share, PAVO_ECN_WHOLE);
+	pavo_ecn_end_round(&e);
+	EXPECT_EQ(e.share, PAVO_ECN_WHOLE);
+	for (int i = 0; i < 200; i++) {
+		e.echoed = true;
+		pavo_ecn_count(&e, 25);
+		e.echoed = false;
+		pavo_ecn_count(&e, 75);
+		pavo_ecn_end_round(&e);
+	}
+	EXPECT_NEAR(e.share, PAVO_ECN_WHOLE / 4, PAVO_ECN_GAIN);
+	for (int i = 0; i < 200; i++) {
+		pavo_ecn_count(&e, 100);
+		pavo_ecn_end_round(&e);
+	}
+	EXPECT_LE(e.share, 0 + PAVO_ECN_GAIN);
 }
 
 } // namespace

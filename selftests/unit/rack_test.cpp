@@ -165,6 +165,7 @@ TEST(Rack, AShortRoundTripAloneSaysNothing)
 {
 	Rack r;
 
+	pavo_rack_note_reordering(&r.rack);
 	for (uint32_t i = 0; i < 400; i++) {
 		r.arrive(i * 1000, i, i * 1000 + (i % 4 ? 1000 : 1));
 		if (i % 20 == 19)

@@ -289,9 +289,9 @@ TEST(Recovery, WithoutATimeoutNothingIsProbed)
 TEST(Recovery, AcksAreRequestedOftenEnoughToKeepTheCwndOpen)
 {
 	Machine m(0xfffff0);
-	uint32_t quarter = PAVO_CWND / 4, sent = 0;
+	uint32_t quarter = PAVO_CWND_START / 4, sent = 0;
 
-	m.post(PAVO_CWND);
+	m.post(PAVO_CWND_START);
 	while (!pavo_recovery_wants_ack(&m.r, 1)) {
 		m.send(1);
 		sent++;
@@ -327,9 +327,9 @@ TEST(Recovery, RoomIsForNewPacketsWithinTheCwnd)
 {
 	Machine m(0xfffff0);
 
-	m.post(2 * PAVO_CWND);
-	EXPECT_EQ(pavo_recovery_get_space(&m.r), PAVO_CWND / 4u);
-	m.send(PAVO_CWND - 3);
+	m.post(2 * PAVO_CWND_START);
+	EXPECT_EQ(pavo_recovery_get_space(&m.r), PAVO_CWND_START / 4u);
+	m.send(PAVO_CWND_START - 3);
 	EXPECT_EQ(pavo_recovery_get_space(&m.r), 3u);
 	m.send(2);
 	EXPECT_EQ(pavo_recovery_get_space(&m.r), 1u);

@@ -183,6 +183,12 @@ constexpr std::array ENTRIES = {
 	Entry{"rx_sacks",
 	      {note, "packets of this adapter were missing or came twice at a "
 		     "peer: the path loses or reorders packets"}},
+	Entry{"np_ecn_marked_roce_packets",
+	      {note, "routers have marked packets of peers: a queue on the "
+		     "path is full"}},
+	Entry{"rx_ecn_echoes",
+	      {note, "routers have marked packets of this adapter, which "
+		     "slows down: a queue on the path is full"}},
 	Entry{"tail_loss_probes",
 	      {note, "the last packets before a pause had no answer in time: "
 		     "the path loses packets, or a peer is busy"}},
