@@ -91,6 +91,7 @@ help:
 	@echo '                and TCP'
 	@echo 'make profile    where the instructions of a message go; MODE=native: its time, by perf'
 	@echo 'make bench-loss  paths with delay, loss and reordering: pavo, rdma_rxe and siw'
+	@echo 'make bench-sharing  queue pairs that share a narrow link with each other and with TCP'
 	@echo 'make bench-windows  windows beside queue pairs of both; operations of several nodes'
 	@echo 'make bench-keys  the cost of keys, of their walks and of their caches'
 	@echo 'make bench-scale  a message among 16,384 queue pairs, and what a second CPU brings'
@@ -201,7 +202,7 @@ full-deps:
 build = $(if $(1),@$(MAKE) --no-print-directory -s userspace PARTS='$(1)')
 
 # Guests load the module, and tests look at that one.
-demo test test-full soak test-pyverbs lint bench profile bench-loss bench-windows bench-keys \
+demo test test-full soak test-pyverbs lint bench profile bench-loss bench-sharing bench-windows bench-keys \
 	bench-scale bench-direct: export BUILD_FOR = guests
 
 # Lays out all code by .clang-format.
@@ -273,6 +274,11 @@ bench-loss: bench-deps
 	$(call build,tests-bench)
 	selftests/bench/run --mode native --drivers pavo,rxe,siw --tests paths $(BENCH)
 
+bench-sharing: bench-deps
+	@$(MAKE) --no-print-directory -s kernel modules KERNEL=native
+	$(call build,tests-bench product)
+	selftests/bench/sharing $(BENCH)
+
 # Several nodes are measured at native speed.
 bench-windows: bench-deps kernel modules
 	@$(MAKE) --no-print-directory -s kernel modules KERNEL=native
@@ -294,4 +300,4 @@ bench-direct: bench-deps kernel modules
 .PHONY: help all modules links need-headers anew userspace install uninstall packages clean deps format \
 	kernel build-deps test-deps demo-deps bench-deps lint-deps format-deps pyverbs-deps \
 	packages-deps full-deps lint plan-modules test test-full test-parts need-group soak test-pyverbs demo \
-	bench profile bench-loss bench-windows bench-keys bench-scale bench-direct
+	bench profile bench-loss bench-sharing bench-windows bench-keys bench-scale bench-direct

@@ -17,7 +17,7 @@ sys.dont_write_bytecode = True
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
 
 from pavobench import (  # noqa: E402  (path set above)
-    contest, direct, frame, loss, many, native, plot, profiling, symbols, table)
+    contest, direct, frame, loss, many, native, plot, profiling, sharing, symbols, table)
 from runner import tests  # noqa: E402
 
 BOTH = ["rxe", "pavo"]
@@ -243,6 +243,35 @@ def plot_draws():
         name: {**ratio, "n": 99} for name, ratio in line["ratios"].items()}} for line in lines],
         "a < b")
     assert "a &lt; b" in picture and "pavo / siw (kernel TCP)" in picture
+
+
+def sharing_judges():
+    """Rates of queue pairs from two looks, whose counts wrap; the share of TCP; rounds that were
+    not finished are left out."""
+    assert sharing.jain([5, 5, 5, 5]) == 1 and sharing.jain([1, 0, 0, 0]) == 0.25
+    assert sharing.jain([]) == 0
+
+    def look(seconds, *counts):
+        pairs = [{"qpn": number, "type": "RC", "details": {"sq_completed": count}}
+                 for number, count in enumerate(counts)]
+        pairs.append({"qpn": 99, "type": "GSI", "details": {"sq_completed": 0}})
+        return f"{seconds}\n{json.dumps([{'queue_pairs': pairs}])}"
+
+    with tempfile.TemporaryDirectory() as name:
+        folder, run = pathlib.Path(name), "1-red:2:1:dctcp"
+        (folder / f"{run}.begin").write_text(look(10.5, 2 ** 32 - 1000, 0))
+        (folder / f"{run}.end").write_text(look(14.5, 1000, 1000))
+        (folder / f"{run}.queue").write_text(
+            "Sent 1 bytes 1 pkt (dropped 3, overlimits 4)\n marked 15 early 3 pdrop 0")
+        (folder / f"{run}.tcp1").write_text(
+            '{"end": {"sum_received": {"bits_per_second": 131072000}}}')
+        (row, none) = sharing.judge(folder, ["red:2:1:dctcp", "red:1:0"], 2)
+    one, = row["rounds"]
+    assert [round(rate, 3) for rate in one["pairs"]] == [262.144, 131.072]
+    assert one["streams"] == [131.072] and round(one["tcp_of_fair"], 3) == 0.75
+    assert round(one["jain"], 3) == 0.9 and (one["dropped"], one["marked"]) == (3, 15)
+    assert not none["rounds"] and none["jain"] is None
+    assert "0.75" in sharing.text([row, none]) and "no result" in sharing.text([row, none])
 
 
 def loss_draws():
@@ -654,7 +683,7 @@ TESTS = (ratio_is_of_rounds, latency_uses_typical, figures, floors,
          rounds_that_lack_are_told, table_tells, table_has_spreads,
          several_ratios, several_on_one_wire, several_beside_a_stream,
          several_that_lack_are_told, several_without_pavo, several_tells, native_groups,
-         native_drivers, plot_draws, loss_draws, plot_leaves_out_streams_of_small_writes,
+         native_drivers, plot_draws, sharing_judges, loss_draws, plot_leaves_out_streams_of_small_writes,
          contest_ratio_is_of_rounds, contest_reordering, contest_refuses, contest_below,
          contest_tells, nodes_tell_packets,
          keys_gathers_rows, keys_percentiles, keys_histograms, keys_has_bounds,
