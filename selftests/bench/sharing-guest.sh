@@ -14,10 +14,14 @@ scenarios=("${@:5}")
 near=(ip netns exec near) far=(ip netns exec far)
 rate=500mbit
 
+widen_link()
+{
+	"${near[@]}" tc qdisc del dev va root 2>/dev/null || true
+}
+
 # narrow_link QUEUE: towards the far end. Packets are single there.
 narrow_link()
 {
-	"${near[@]}" tc qdisc del dev va root 2>/dev/null || true
 	"${near[@]}" tc qdisc add dev va root handle 1: tbf rate "$rate" burst 40000 limit 1000000
 	case $1 in
 	pfifo*) set -- pfifo limit "${1#pfifo}" ;;
@@ -32,7 +36,8 @@ narrow_link()
 look()
 {
 	date +%s.%N >"$1"
-	"$pavo" status --queue-pairs --json bench0 >>"$1"
+	# Its status says that there is trouble, as packets are dropped.
+	"$pavo" status --queue-pairs --json bench0 >>"$1" || true
 }
 
 # wait_for COMMAND...: ten seconds at most
@@ -57,7 +62,7 @@ share()
 {
 	local queue pairs streams algorithm file=$PAVO_OUT/$1-$2 i writers=() clients=()
 	IFS=: read -r queue pairs streams algorithm <<<"$2"
-	narrow_link "$queue"
+	widen_link
 	for ((i = 1; i <= streams; i++)); do
 		"${far[@]}" iperf3 --server --one-off --port $((5300 + i)) >/dev/null 2>&1 &
 		wait_for is_listening $((5300 + i))
@@ -68,12 +73,15 @@ share()
 		writers+=($!)
 	done
 	for ((i = 1; i <= streams; i++)); do
-		"${near[@]}" iperf3 --client 10.9.0.2 --port $((5300 + i)) --json --omit 1 \
+		"${near[@]}" iperf3 --client 10.9.0.2 --port $((5300 + i)) --json --omit 3 \
 			--time $((seconds + 1)) --congestion "${algorithm:-cubic}" >"$file.tcp$i" 2>&1 &
 		clients+=($!)
 	done
-	# The time in which flows begin is not measured.
+	# They connect on a wide link: a queue that drops what it cannot mark would drop requests for that.
 	sleep 1
+	narrow_link "$queue"
+	# The time in which they adapt is not measured.
+	sleep 2
 	look "$file.begin"
 	sleep "$seconds"
 	look "$file.end"
