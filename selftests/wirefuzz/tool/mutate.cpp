@@ -20,9 +20,9 @@ constexpr std::array<const char *, 9> all_regions = {"l", "s", "r",   "ro", "n",
 						     "p", "o", "mw1", "mw2"};
 constexpr std::array<const char *, 12> window_symbols = {
 	"w0", "k", "c0", "c1", "c2", "c3", "m", "ms", "m2", "g0", "i0", "ik"};
-constexpr std::array<const char *, 12> envelope_keys = {
-	"icrc",	  "flip", "cut",  "truncate", "extra", "udp_len",
-	"ip_len", "src",  "vlan", "frag",     "ttl",   "udp_csum"};
+constexpr std::array<const char *, 13> envelope_keys = {
+	"icrc", "flip", "cut",	"truncate", "extra",	"udp_len", "ip_len",
+	"src",	"vlan", "frag", "ttl",	    "udp_csum", "tos"};
 
 /* Around what fields and regions end at. */
 uint64_t edge(Random &random)
