@@ -152,4 +152,6 @@ void pavo_held_forget(struct pavo_qp *qp, struct pavo_side *side)
 		drop_held(qp, side, skb);
 		pavo_count(qp, rx_drop_state);
 	}
+	/* Insertions that lacked memory may have left nodes without a packet. */
+	xa_destroy(&side->held);
 }
