@@ -95,7 +95,7 @@ static inline void pavo_cc_delay_wait(struct pavo_cwnd *w,
 	w->calm = 0;
 	if (w->size < w->threshold) {
 		pavo_cwnd_shrink(w, w->size * 2 * what->rtt / what->mean,
-				 PAVO_CWND_FLOOR);
+				 PAVO_CWND_LEAST);
 		w->threshold = w->size;
 	} else if (pavo_cwnd_step(w, what->packets)) {
 		pavo_cwnd_grow(w, PAVO_CWND_STEP_DELAYED);
