@@ -8,12 +8,14 @@ import pathlib
 import selectors
 import shutil
 import socket
+import struct
 import tempfile
 import threading
 
 FRAME_MAX = 69632
 MULTICAST_BIT = 1
 SEND_BUFFER = 1 << 20
+SEND_SECONDS = 1
 
 
 class End:
@@ -77,18 +79,25 @@ class Wire:
 
 
 class Switch(threading.Thread):
-    """Forwards frames between ports by the addresses it has seen."""
+    """Forwards frames between ports by the addresses it has seen.
+
+    A machine that sends nothing yet may still boot: it takes no frames, and one that finds no room
+    in its socket is dropped, or the other machines would wait for it. One that has sent is waited
+    for, so that a busy machine loses nothing, but for no longer than SEND_SECONDS."""
 
     def __init__(self, folder, nodes):
         super().__init__(daemon=True)
         self.folder = folder
         self.learned = {}
+        self.awake = set()      # ports whose machines take frames
         self.select = selectors.DefaultSelector()
         self.ports = {}
         for node in range(1, nodes + 1):
             port = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
             port.bind(str(folder / f"port{node}"))
             port.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
+            port.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO,
+                            struct.pack("ll", SEND_SECONDS, 0))
             self.ports[node] = port
             self.select.register(port, selectors.EVENT_READ, node)
         self.wake_read, self.wake_write = os.pipe()
@@ -107,6 +116,7 @@ class Switch(threading.Thread):
             return
         target, sender = frame[0:6], frame[6:12]
         self.learned[sender] = source
+        self.awake.add(source)
         if target in self.learned and not target[0] & MULTICAST_BIT:
             out = [self.learned[target]]
         else:
@@ -116,10 +126,12 @@ class Switch(threading.Thread):
                 self._send(node, frame)
 
     def _send(self, node, frame):
+        flags = 0 if node in self.awake else socket.MSG_DONTWAIT
         try:
-            self.ports[node].sendto(frame, str(self.folder / f"node{node}"))
+            self.ports[node].sendto(frame, flags, str(self.folder / f"node{node}"))
         except OSError:
-            pass        # the machine is not there (yet, or any more)
+            # the machine is not there (yet, or any more), or takes nothing
+            self.awake.discard(node)
 
     def close(self):
         """Ends the thread and closes the ports."""
