@@ -37,6 +37,8 @@ static bool service_fits(const struct pavo_qp *qp, u8 opcode,
 {
 	bool request = info->flags & PAVO_OPF_REQUEST;
 
+	if (info->kind == PAVO_KIND_CNP)
+		return !pavo_is_xrc_target(qp);
 	if (pavo_opcode_get_service(opcode) != pavo_qp_get_service(qp))
 		return false;
 	return request ? !pavo_is_xrc_initiator(qp) : !pavo_is_xrc_target(qp);

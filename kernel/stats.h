@@ -62,12 +62,13 @@ struct pavo_dev;
 	X(rx_drop_pkey)                                              \
 	X(rx_drop_qkey)                                              \
 	X(rx_drop_address) /* not its peer; to many addresses */     \
-	X(rx_drop_psn_ghost) /* ACK of nothing outstanding */        \
 	X(rx_drop_response) /* response to no request */             \
-	X(rx_drop_syndrome) /* neither ACK nor a known NAK */        \
 	X(rx_drop_old_response) /* to an answered request */         \
 	X(rx_sacks)                                                  \
 	X(np_ecn_marked_roce_packets) /* by routers, on their way */ \
+	X(np_cnp_sent) /* for them, to peers without SACKs */        \
+	X(rp_cnp_handled) /* the peer's: they counted */             \
+	X(rp_cnp_ignored)                                            \
 	X(rx_held) /* behind a gap: held until it closes */          \
 	X(rx_drop_out_of_sequence) /* behind a gap, not held */      \
 	X(rx_drop_duplicate_read) /* too old to be replayed */       \
@@ -110,6 +111,8 @@ struct pavo_dev;
 	X(rq_index_errors) /* RQ producer index absurd */        \
 	X(tx_drop_user_socket) /* a process sent to the port */  \
 	X(loss_timer_put_off) /* packet is in a local queue */   \
+	X(rx_drop_psn_ghost) /* ACK of nothing outstanding */    \
+	X(rx_drop_syndrome) /* neither ACK nor a known NAK */    \
 	X(rx_ecn_echoes) /* answers that echo a mark */          \
 	X(tx_sacks) /* ACKs that say what is held */             \
 	X(tail_loss_probes) /* last packet repeated */           \

@@ -77,7 +77,8 @@ struct pavo_qp_attrs {
  * @user:    account that its packets are charged to; NULL: the kernel
  * @cap:     sizes of its queues
  * @sacks:   it is reliable, and offers SACKs to its peer
- * @ecn:     its packets to a peer that offers them may be marked, and marks count as congestion
+ * @ecn:     it is reliable. Its packets to a peer that offers SACKs may be marked, and marks and
+ *           CNPs count as congestion
  * @sq_sig_all: all requests complete with a CQE
  * @state:   enum ib_qp_state. Written under modify_mutex, or by pavo_qp_error() and
  *           pavo_qp_send_error(), which write only Error and SQE
@@ -86,6 +87,7 @@ struct pavo_qp_attrs {
  * @flow:    path to the peer, from RTR on; not of datagram QPs. Changed under both side locks
  * @has_flow: @flow is valid
  * @conn:    what net/ knows of it and its peer
+ * @cnp_at:  when it has sent a CNP last, ns
  * @req:     the requester
  * @resp:    the responder
  * @events:  bits by enum ib_event_type, which @end_work raises
@@ -114,6 +116,7 @@ struct pavo_qp {
 	struct pavo_flow flow;
 	bool has_flow;
 	struct pavo_conn conn;
+	u64 cnp_at;
 	struct pavo_requester req;
 	struct pavo_responder resp;
 	unsigned long events;

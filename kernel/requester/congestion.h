@@ -71,7 +71,8 @@ static inline void pavo_cc_loss_lost(struct pavo_cwnd *w, u32 packets,
 
 static inline void pavo_cc_loss_note_marks(struct pavo_cwnd *w, u32 share)
 {
-	pavo_cc_halve_cwnd(w);
+	pavo_cwnd_shrink(w, w->size / 2, PAVO_CWND_FLOOR);
+	w->threshold = w->size;
 }
 
 /** For peers whose round trips are not measured: each loss halves the cwnd. */

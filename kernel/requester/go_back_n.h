@@ -98,6 +98,12 @@ static inline unsigned int pavo_gbn_expired(struct pavo_recovery *r, u64 now)
 	return todo;
 }
 
+/* Routers have marked packets of this side, as the peer's CNP says. */
+static inline void pavo_gbn_note_cnp(struct pavo_recovery *r)
+{
+	pavo_cc_loss.marked(&r->cwnd, PAVO_ECN_WHOLE);
+}
+
 static inline void pavo_gbn_refused(struct pavo_recovery *r, u32 psn)
 {
 	r->next = psn;

@@ -28,6 +28,8 @@
 #define PAVO_RACK_QUEUE 500u
 /** Rounds with little in flight after that, so that a queue of this sender's own is not in it. */
 #define PAVO_RACK_DRAIN 2
+/** Probes without an answer, each after twice the wait. Then only the loss timer is left. */
+#define PAVO_RACK_PROBES_MAX 6
 /** Least time that a tail loss probe waits beyond what round trips explain. */
 #define PAVO_RACK_PROBE_SLACK 256u
 
@@ -240,6 +242,19 @@ static inline void pavo_rack_note_reordering(struct pavo_rack *rack)
 	rack->count = 0;
 }
 
+/**
+ * pavo_rack_forget_min - the loss timer expired: the path may be another one, and a shorter one. An
+ * answer to a retransmission would come too soon to be believed.
+ * @rack: the state
+ */
+static inline void pavo_rack_forget_min(struct pavo_rack *rack)
+{
+	rack->min_rtt = 0;
+	rack->delayed = false;
+	rack->sum = 0;
+	rack->count = 0;
+}
+
 /** pavo_rack_widen - a retransmission was needless: its packet was late, or the news of it. */
 static inline void pavo_rack_widen(struct pavo_rack *rack)
 {
@@ -257,10 +272,18 @@ static inline void pavo_rack_recovered(struct pavo_rack *rack)
 	rack->steps = 1;
 }
 
-/** pavo_rack_get_probe_wait - how long a tail loss probe waits after the last transmission. */
-static inline u32 pavo_rack_get_probe_wait(const struct pavo_rack *rack)
+/**
+ * pavo_rack_get_probe_wait - how long a probe waits after the last transmission: a tail loss probe,
+ * then a retransmission timeout as of RFC 6298, 5.5.
+ * @rack:   the state
+ * @probes: how many were sent without an answer
+ */
+static inline u32 pavo_rack_get_probe_wait(const struct pavo_rack *rack,
+					   u8 probes)
 {
-	return 2 * rack->srtt + 4 * rack->rttvar + PAVO_RACK_PROBE_SLACK;
+	u32 wait = 2 * rack->srtt + 4 * rack->rttvar + PAVO_RACK_PROBE_SLACK;
+
+	return wait << probes;
 }
 
 #endif /* PAVO_RACK_H */

@@ -41,6 +41,7 @@
  * @reread:      PSN of the last read request that began inside a chunk; PAVO_PSN_NONE after
  *               progress of UPSN
  * @no_ack_req:  packets sent since the last AckReq
+ * @cut:         the round trip in which the cwnd shrank for a mark or CNP ends when UPSN is here
  * @ack_requested: PSN behind a packet that was retransmitted only to set AckReq; else PAVO_PSN_NONE
  * @probing:     only the oldest packet is sent, with AckReq, until it is acknowledged
  * @went_back:   the policy has reacted to a gap at UPSN, which is done once for each UPSN
@@ -60,6 +61,7 @@ struct pavo_recovery {
 	u32 reads_resent;
 	u32 reread;
 	u32 no_ack_req;
+	u32 cut;
 	u32 ack_requested;
 	bool probing;
 	bool went_back;
@@ -319,6 +321,7 @@ static inline void pavo_recovery_skip(struct pavo_recovery *r)
 	r->sent = r->npsn;
 	r->next = r->npsn;
 	r->upsn = r->npsn;
+	r->cut = r->npsn;
 }
 
 /**
@@ -391,6 +394,9 @@ pavo_recovery_release(struct pavo_recovery *r,
 	if (until == from)
 		return 0;
 	r->upsn = until;
+	/* It moves along, as PSNs wrap. */
+	if (pavo_psn_diff(until, r->cut) > 0)
+		r->cut = until;
 	pavo_mq_release(&r->outstanding.sends, until);
 	pavo_mq_release(&r->outstanding.reads, until);
 	r->reread = PAVO_PSN_NONE;

@@ -42,6 +42,7 @@ enum pavo_recovery_todo {
  *             has executed that packet
  * @not_ready: the peer cannot take the packet of @psn yet; the RNR timer runs. Set @next
  * @expired:   the loss timer expired
+ * @notified:  a CNP has come, the first one in a round trip
  *
  * Of a policy for peers that send SACKs (@sacks); else NULL:
  * @held:      the peer holds the packet of @psn behind that at UPSN
@@ -67,6 +68,7 @@ struct pavo_recovery_policy {
 	unsigned int (*gap)(struct pavo_recovery *r, u32 psn, u64 now);
 	unsigned int (*not_ready)(struct pavo_recovery *r, u32 psn);
 	unsigned int (*expired)(struct pavo_recovery *r, u64 now);
+	void (*notified)(struct pavo_recovery *r);
 	void (*held)(struct pavo_recovery *r, u32 psn);
 	void (*arrived)(struct pavo_recovery *r, u32 psn, u64 now);
 	void (*here)(struct pavo_recovery *r, u32 psn, u32 npkts);

@@ -158,40 +158,6 @@ static inline void pavo_recovery_drop_here(struct pavo_recovery *r, u32 psn)
 }
 
 /**
- * pavo_recovery_note_mark - event: an answer comes, whose other events follow.
- * @r:      the machine
- * @policy: its policy
- * @psn:    its PSN
- * @marked: it says that a router has marked packets, or was marked itself
- *
- * Return: 0; -ERANGE: @psn is of no request under way, so the mark does not count.
- */
-static __always_inline int
-pavo_recovery_note_mark(struct pavo_recovery *r,
-			const struct pavo_recovery_policy *policy, u32 psn,
-			bool marked)
-{
-	s32 ahead = pavo_psn_diff(psn, r->upsn);
-
-	r->board->ecn.echoed = false;
-	if (likely(!marked))
-		return 0;
-	if (ahead < -1 || ahead >= pavo_psn_diff(r->sent, r->upsn))
-		return -ERANGE;
-	policy->marked(r);
-	return 0;
-}
-
-/** pavo_recovery_note_congestion - event: the queue of the own interface is full. */
-static __always_inline void
-pavo_recovery_note_congestion(struct pavo_recovery *r,
-			      const struct pavo_recovery_policy *policy)
-{
-	if (r->sacks)
-		policy->congested(r);
-}
-
-/**
  * pavo_recovery_is_stale - true if data of a read is older than that of reads before it. Data of
  * one read may be of any order.
  * @r:          the machine

@@ -102,7 +102,7 @@ int pavo_requester_init(struct pavo_qp *qp, struct pavo_mmap_info *info)
 	if (!pavo_is_xrc_target(qp))
 		qp->cap.max_inline_data = get_inline_capacity(qp);
 	qp->sacks = READ_ONCE(sack) && pavo_is_reliable(qp);
-	qp->ecn = READ_ONCE(ecn) && qp->sacks;
+	qp->ecn = READ_ONCE(ecn) && pavo_is_reliable(qp);
 	size = (size_t)req->count * req->wqe_size;
 	if (qp->uctx)
 		size += PAVO_QUEUE_OWN_SIZE((size_t)req->count);

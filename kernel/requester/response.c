@@ -7,6 +7,8 @@
  * cursor, completes requests, scatters read data, or fails. Called by requester.c with the side
  * owned.
  */
+#include "qp/cnp.h"
+#include "requester/recovery_congestion.h"
 #include "requester/recovery_sack.h"
 #include "requester/selective_repair.h"
 #include "requester_private.h"
@@ -470,17 +472,39 @@ static void change_sacks(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 	carry_out(qp, pavo_recovery_end_sacks(r));
 }
 
-/* The peer echoes marks of requests (BECN), and the marks of responses are seen here. */
+/*
+ * A peer that sends SACKs echoes marks of requests (BECN), and marks of responses are seen here.
+ * For another one there are CNPs in both directions.
+ */
 static void note_marks(struct pavo_qp *qp, const struct pavo_rx *rx)
 {
 	bool echoed = rx->pkt.becn, marked = rx->marked;
 
 	if (unlikely(marked))
 		pavo_count(qp, np_ecn_marked_roce_packets);
+	if (!qp->req.recovery.sacks) {
+		if (unlikely(marked))
+			pavo_cnp_send(qp, &qp->req.side.tx);
+		return;
+	}
 	if (unlikely(echoed))
 		pavo_count(qp, rx_ecn_echoes);
 	pavo_recovery_note_mark(&qp->req.recovery, &pavo_selective_repair,
 				rx->pkt.psn, qp->ecn && (echoed || marked));
+}
+
+/* Where nothing is in flight, or the peer should have echoed the mark, a CNP says nothing. */
+static void handle_cnp(struct pavo_qp *qp)
+{
+	int err = -EOPNOTSUPP;
+
+	if (qp->ecn)
+		err = pavo_recovery_handle_cnp(&qp->req.recovery,
+					       &pavo_selective_repair);
+	if (err && err != -EALREADY)
+		pavo_count(qp, rp_cnp_ignored);
+	else
+		pavo_count(qp, rp_cnp_handled);
 }
 
 /* PSN from which the next response is expected. */
@@ -509,6 +533,10 @@ enum pavo_status pavo_requester_handle(struct pavo_qp *qp, struct pavo_rx *rx)
 	enum pavo_status status = PAVO_ST_OK;
 	int state = pavo_qp_get_state(qp);
 
+	if (unlikely(rx->pkt.info->kind == PAVO_KIND_CNP)) {
+		handle_cnp(qp);
+		return PAVO_ST_OK;
+	}
 	pavo_timer_answered(&qp->req.recovery.timer);
 	pavo_tx_seen(&qp->req.side.tx);
 	pavo_rx_skip(rx, qp->req.recovery.upsn);
@@ -518,8 +546,7 @@ enum pavo_status pavo_requester_handle(struct pavo_qp *qp, struct pavo_rx *rx)
 	}
 	if (unlikely(qp->sacks && rx->pkt.wants_sack != qp->req.recovery.sacks))
 		change_sacks(qp, &rx->pkt);
-	if (qp->req.recovery.sacks)
-		note_marks(qp, rx);
+	note_marks(qp, rx);
 	if (rx->pkt.info->kind == PAVO_KIND_ACK)
 		handle_ack(qp, &rx->pkt);
 	else if (likely(qp->req.side.stage == PAVO_STAGE_BEGIN))

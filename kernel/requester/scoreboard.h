@@ -33,7 +33,6 @@
  * @recover:  the recovery under way ends when UPSN is here
  * @widened:  likewise the round trip in which the reordering window was widened
  * @round:    the round of round trips under way ends when UPSN is here
- * @cut:      likewise the round trip in which the cwnd shrank for a mark
  * @rack:     round trips
  * @ecn:      marks
  * @dups:     duplicates that the peer has counted (struct pavo_sack)
@@ -44,7 +43,7 @@
  * @generated: the three are set
  * @lossy:    a packet was lost since the QP is in use
  * @waiting:  the repair timer runs for the reordering window, not for a tail loss probe
- * @probed:   a tail loss probe was sent since the last answer
+ * @probes:   probes that were sent since the last answer
  * @sent_at:  when each was sent last (pavo_rack_get_time()): that of pavo_board_get_time()
  * @attempts: how often it was sent before: that of pavo_board_get_attempts()
  */
@@ -60,7 +59,6 @@ struct pavo_scoreboard {
 	u32 recover;
 	u32 widened;
 	u32 round;
-	u32 cut;
 	struct pavo_rack rack;
 	struct pavo_ecn ecn;
 	u32 read_end;
@@ -70,7 +68,7 @@ struct pavo_scoreboard {
 	bool generated;
 	bool lossy;
 	bool waiting;
-	bool probed;
+	u8 probes;
 	u32 *sent_at;
 	u8 *attempts;
 };
@@ -117,7 +115,6 @@ static inline void pavo_board_init(struct pavo_scoreboard *b, u32 psn)
 		.recover = psn,
 		.widened = psn,
 		.round = psn,
-		.cut = psn,
 	};
 	pavo_board_attach(b, memory, size);
 	pavo_rack_init(&b->rack);
@@ -207,8 +204,6 @@ static inline void pavo_board_pass(struct pavo_scoreboard *b, u32 psn,
 		b->recover = psn;
 	if (pavo_psn_diff(psn, b->widened) > 0)
 		b->widened = psn;
-	if (pavo_psn_diff(psn, b->cut) > 0)
-		b->cut = psn;
 	if (pavo_psn_diff(psn, b->read_end) > 0)
 		b->read_end = psn;
 	if (!rest)

@@ -12,6 +12,7 @@
 
 #include "requester/congestion.h"
 #include "requester/go_back_n.h"
+#include "requester/recovery_congestion.h"
 
 /* Continue with the oldest packet that is lost, or behind all that was sent. */
 static inline unsigned int pavo_sr_continue(struct pavo_recovery *r)
@@ -39,8 +40,9 @@ static inline void pavo_sr_set_timer(struct pavo_recovery *r, u32 wait, u64 now)
 	r->timer.repair = 0;
 	if (r->upsn == r->sent)
 		return;
-	if (!wait && b->lossy && !b->probed && b->rack.srtt)
-		wait = pavo_rack_get_probe_wait(&b->rack);
+	if (!wait && b->lossy && b->probes < PAVO_RACK_PROBES_MAX &&
+	    b->rack.srtt)
+		wait = pavo_rack_get_probe_wait(&b->rack, b->probes);
 	if (wait)
 		r->timer.repair = now + pavo_rack_to_ns(wait);
 }
@@ -151,7 +153,7 @@ static inline void pavo_sr_note_arrival(struct pavo_recovery *r, u32 psn,
 	u32 at = *pavo_board_get_time(b, psn);
 	u32 rtt = pavo_rack_get_time(now) - at;
 
-	b->probed = false;
+	b->probes = 0;
 	r->probing = false;
 	if (pavo_psn_set_has(&b->resent, psn)) {
 		if (rtt < b->rack.min_rtt / 2) {
@@ -431,27 +433,18 @@ static inline unsigned int pavo_sr_refuse(struct pavo_recovery *r, u32 psn,
 	return pavo_sr_continue(r) | PAVO_REC_RETRANSMIT;
 }
 
-/* A sign of congestion that is no loss. Return: true: it is the first one in a round trip. */
-static inline bool pavo_sr_begin_cut(struct pavo_recovery *r)
-{
-	if (pavo_psn_diff(r->upsn, r->board->cut) < 0)
-		return false;
-	r->board->cut = r->sent;
-	return true;
-}
-
 /* A router has marked packets of this side, or answers. */
 static inline void pavo_sr_note_mark(struct pavo_recovery *r)
 {
 	r->board->ecn.echoed = true;
-	if (pavo_sr_begin_cut(r))
+	if (pavo_recovery_begin_cut(r))
 		pavo_cc_delay.marked(&r->cwnd, r->board->ecn.share);
 }
 
 /* The queue of the own interface is full: so is the bottleneck, which that is. */
 static inline void pavo_sr_note_congestion(struct pavo_recovery *r)
 {
-	if (pavo_sr_begin_cut(r))
+	if (pavo_recovery_begin_cut(r))
 		pavo_cc_delay.lost(&r->cwnd, 1, true);
 }
 
@@ -523,6 +516,7 @@ static inline unsigned int pavo_sr_expired(struct pavo_recovery *r, u64 now)
 	if (pavo_timer_retry(&r->timer, now))
 		return PAVO_REC_NO_RETRY;
 	pavo_cc_delay.expired(&r->cwnd);
+	pavo_rack_forget_min(&b->rack);
 	b->lossy = true;
 	b->recover = r->sent;
 	pavo_psn_set_remove(&b->held, r->upsn, b->size);
@@ -531,17 +525,22 @@ static inline unsigned int pavo_sr_expired(struct pavo_recovery *r, u64 now)
 	return pavo_sr_continue(r) | PAVO_REC_RETRANSMIT;
 }
 
-/* Send the last packet once more: its answer shows what was lost before it (RFC 8985, 7.3). */
+/*
+ * Send the last packet once more: its answer shows what was lost before it (RFC 8985, 7.3). Without
+ * an answer, send it again later. If the second one is not answered either, all is lost that is in
+ * flight: little may be sent before the path is known again.
+ */
 static inline unsigned int pavo_sr_probe_tail(struct pavo_recovery *r, u64 now)
 {
 	struct pavo_scoreboard *b = r->board;
 	u32 last = pavo_psn_add(r->sent, -1);
 
-	b->probed = true;
 	r->timer.repair = 0;
+	if (++b->probes == 3)
+		pavo_cc_delay.expired(&r->cwnd);
 	if (!pavo_psn_set_is_empty(&b->lost) || r->timer.rnr)
 		return 0;
-	if (pavo_board_has_arrived(b, last))
+	if (r->probing || pavo_board_has_arrived(b, last))
 		last = r->upsn;
 	if (pavo_psn_diff(last, b->executed) < 0)
 		pavo_board_lose(b, last);
@@ -556,7 +555,8 @@ static inline unsigned int pavo_sr_repair(struct pavo_recovery *r, u64 now)
 	bool waited = r->board->waiting;
 	unsigned int todo = pavo_sr_detect(r, now);
 
-	if (waited || todo || r->board->probed || r->upsn == r->sent)
+	if (waited || todo || r->upsn == r->sent ||
+	    r->board->probes == PAVO_RACK_PROBES_MAX)
 		return todo;
 	return pavo_sr_probe_tail(r, now);
 }
@@ -570,6 +570,7 @@ static const struct pavo_recovery_policy pavo_selective_repair = {
 	.gap = pavo_sr_handle_gap,
 	.not_ready = pavo_sr_handle_rnr,
 	.expired = pavo_sr_expired,
+	.notified = pavo_gbn_note_cnp,
 	.held = pavo_sr_note_held,
 	.arrived = pavo_sr_note_arrival,
 	.here = pavo_sr_note_here,

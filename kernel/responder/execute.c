@@ -8,6 +8,7 @@
  * responder.c with the side owned, for the reliable services; unreliable.c uses the handlers
  * of sends and writes.
  */
+#include "qp/cnp.h"
 #include "responder/hold_early.h"
 #include "responder_private.h"
 
@@ -358,18 +359,23 @@ static enum pavo_status drop_request(struct pavo_qp *qp)
 	return PAVO_ST_LOST;
 }
 
-/* Note a router's mark, to echo it. A requester that understands SACKs understands that, too. */
+/*
+ * Note a router's mark, and send the requester a CNP. One that understands SACKs understands an
+ * echo in answers, too.
+ */
 static void note_congestion(struct pavo_qp *qp, const struct pavo_rx *rx)
 {
 	struct pavo_expected *e = &qp->resp.expected;
 	bool echoes = rx->pkt.wants_sack;
 
 	if (unlikely(e->sacks != echoes))
-		pavo_flow_set_ecn(&qp->flow, echoes && qp->ecn);
+		pavo_flow_set_ecn(&qp->flow, echoes && qp->sacks && qp->ecn);
 	if (likely(!rx->marked))
 		return;
 	pavo_count(qp, np_ecn_marked_roce_packets);
 	e->marked = echoes;
+	if (!echoes)
+		pavo_cnp_send(qp, &qp->resp.side.tx);
 }
 
 /* pavo_execute - carry out one request packet of a reliable service. */

@@ -36,7 +36,8 @@
 	H(ATOMICACK,    atomicack,    more)		\
 	H(EXTATOMICACK, extatomicack, more)		\
 	H(IMM,          imm,          more)		\
-	H(IETH,         ieth,         more)
+	H(IETH,         ieth,         more)		\
+	H(CNPETH,       cnpeth,       more)
 
 #define PAVO_WINDOW_HEADERS(H, more)			\
 	H(WETH,         weth,         more)		\
@@ -148,6 +149,11 @@
 #define PAVO_IETH_FIELDS(F, B, R)			\
 	F(32, 32, inv,   inv_rkey)
 
+/* Behind the BTH of a congestion notification packet: 16 bytes that are reserved (A17.9.3) */
+#define PAVO_CNPETH_FIELDS(F, B, R)			\
+	R(64)						\
+	R(64)
+
 /*
  * The opcodes, by the services that have them.
  * @O: O(service, base, NAME, code, kind, flags): service and base are passed on; the opcode is
@@ -218,6 +224,10 @@
 	O(svc, base, SACK,             0xe8, ACK,   PAVO_OPF_ONLY | PAVO_OPF_AETH |		\
 						    PAVO_OPF_SACKETH)
 
+/* Congestion notification packet (CNP, annex A17.9.3): of no service, and without a PSN. */
+#define PAVO_OPCODES_CNP(O, svc, base, x)							\
+	O(svc, base, CNP,              0x81, CNP,   PAVO_OPF_ONLY | PAVO_OPF_CNPETH)
+
 /*
  * Of windows; the BTH's destination QP is the destination window. A message is a frame, from FIFO
  * to FIFO; data is that of a write or a read; a read requests data; done is the end of an
@@ -253,7 +263,8 @@
 	PAVO_OPCODES_ALL(O, XRC, 0xa0, PAVO_OPF_XRCETH)			\
 	PAVO_OPCODES_CONNECTED(O, XRC, 0xa0, PAVO_OPF_XRCETH)		\
 	PAVO_OPCODES_RELIABLE(O, XRC, 0xa0, PAVO_OPF_XRCETH)		\
-	PAVO_OPCODES_EXT(O, XRC, 0x04, PAVO_OPF_XRCETH)
+	PAVO_OPCODES_EXT(O, XRC, 0x04, PAVO_OPF_XRCETH)			\
+	PAVO_OPCODES_CNP(O, CNP, 0x00, 0)
 
 /*
  * PAVO_REQUEST_KINDS - the kinds of requests of queue pairs: one for each handler at the responder.
@@ -276,6 +287,7 @@ enum pavo_bth_op {
 	PAVO_OPCODES_CONNECTED(OPCODE, 0, 0, 0)
 	PAVO_OPCODES_RELIABLE(OPCODE, 0, 0, 0)
 	PAVO_OPCODES_EXT(OPCODE, 0, 0, 0)
+	PAVO_OPCODES_CNP(OPCODE, 0, 0, 0)
 };
 
 /* BTH opcodes of windows: PAVO_OP_NAME. */
@@ -295,6 +307,7 @@ enum pavo_kind {
 	PAVO_REQUEST_KINDS(KIND)
 #undef KIND
 	PAVO_KIND_ACK,
+	PAVO_KIND_CNP,
 	PAVO_KIND_WINDOW, /* for a window, not a queue pair */
 	PAVO_KIND_COUNT,
 };

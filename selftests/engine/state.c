@@ -107,9 +107,9 @@ static void mix_board(u64 *hash, const struct pavo_recovery *r)
 	mix(hash, (u64)b->recover << 32 | b->widened);
 	mix_rack(hash, &b->rack);
 	mix(hash, (u64)b->ecn.acked << 32 | b->ecn.marked);
-	mix(hash, (u64)b->cut << 32 | b->ecn.share);
+	mix(hash, b->ecn.share);
 	mix(hash, b->dups | b->lossy << 16 | b->waiting << 17 |
-			  b->probed << 18 | b->generated << 19 |
+			  b->probes << 20 | b->generated << 18 |
 			  b->generation << 24);
 	mix(hash, (u64)b->read_end << 8 | b->least);
 	for (psn = r->upsn; psn != r->sent; psn = pavo_psn_add(psn, 1))
@@ -130,6 +130,7 @@ static void mix_recovery(u64 *hash, const struct pavo_recovery *r)
 	mix(hash, r->reread);
 	mix(hash, r->no_ack_req);
 	mix(hash, r->ack_requested);
+	mix(hash, r->cut);
 	mix(hash,
 	    r->probing | r->went_back << 1 | r->sacks << 2 | r->sacked << 3);
 	if (r->sacks)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * ext_samples.h - one packet of every opcode of extended operations, its bytes written out
+ * ext_samples.h - one packet of every opcode of extended operations, SACKs and CNPs, its bytes written out
  * by hand from docs/protocol.md. For bytes_test.cpp; read as bytes_samples.h.
  */
 #ifndef PAVO_UNIT_EXT_SAMPLES_H
@@ -79,6 +79,9 @@ inline const Sample ext_samples[] = {
 	 "0000000000000006 0000000000000000 0000000000000000 0000000000000000",
 	 pkt(0xec, 0x109, 0xa788c1,
 	     {.syndrome = 0x1f, .msn = 6, .sack = {0, 0, 0, 1, {6, 0, 0, 0}}})},
+	{"cnp", 0,
+	 "81 40 ffff 40 00010a 00 000000 | 0000000000000000 0000000000000000",
+	 pkt(0x81, 0x10a, 0, {.becn = true})},
 	{"xrc_imm64_se", 8, "e7 c0 ffff 00 000108 00 000022 | 00 abcdef",
 	 pkt(0xe7, 0x108, 0x22, {.solicited = true, .srqn = 0xabcdef})},
 };

@@ -28,7 +28,9 @@ bool should_be_known(int opcode)
 		return op <= 0x05;
 	case 0xe0: /* the same: extended operations of RC, then of XRC; SACKs */
 		return op <= 0x08 || op == 0x0c;
-	default: /* RD, CNP */
+	case 0x80: /* CNP */
+		return op == 0x01;
+	default: /* RD */
 		return false;
 	}
 }
@@ -36,6 +38,11 @@ bool should_be_known(int opcode)
 bool is_extended(uint8_t opcode)
 {
 	return (opcode & PAVO_SVC_MASK) == PAVO_SVC_EXT;
+}
+
+bool is_cnp(uint8_t opcode)
+{
+	return opcode == 0x81;
 }
 
 bool is_sack(uint8_t opcode)
@@ -65,7 +72,7 @@ TEST(OpcodeTable, LengthIsThatOfTheHeadersNamed)
 		{PAVO_OPF_WETH, 16},	     {PAVO_OPF_WRETH, 40},
 		{PAVO_OPF_PVO, 8},	     {PAVO_OPF_EXTATOMICETH, 52},
 		{PAVO_OPF_EXTATOMICACK, 12}, {PAVO_OPF_WTETH, 12},
-		{PAVO_OPF_SACKETH, 40},
+		{PAVO_OPF_SACKETH, 40},	     {PAVO_OPF_CNPETH, 16},
 	};
 
 	for (uint8_t opcode : known_opcodes()) {
@@ -88,6 +95,8 @@ TEST(OpcodeTable, EveryOpcodeIsOfOneKind)
 
 		if (flags_of(opcode) & PAVO_OPF_WETH)
 			return PAVO_KIND_WINDOW;
+		if (is_cnp(opcode))
+			return PAVO_KIND_CNP;
 		if (is_sack(opcode))
 			return PAVO_KIND_ACK;
 		if (is_extended(opcode))
@@ -112,7 +121,7 @@ TEST(OpcodeTable, RequestsAndResponsesAreToldApart)
 {
 	for (uint8_t opcode : known_opcodes()) {
 		int op = opcode & 0x1f;
-		bool response = op >= 0x0d && op <= 0x12;
+		bool response = (op >= 0x0d && op <= 0x12) || is_cnp(opcode);
 
 		if (is_extended(opcode))
 			response = opcode == 0xe1 || opcode == 0xe5 ||
@@ -137,7 +146,8 @@ TEST(OpcodeTable, PlaceInMessageFollowsFromTheName)
 		uint32_t flags = flags_of(opcode);
 
 		/* Packets of pavo's own are never part of a longer message. */
-		if (flags & PAVO_OPF_WETH || is_extended(opcode)) {
+		if (flags & PAVO_OPF_WETH || is_extended(opcode) ||
+		    is_cnp(opcode)) {
 			EXPECT_TRUE(flags & PAVO_OPF_FIRST &&
 				    flags & PAVO_OPF_LAST);
 			continue;
@@ -162,6 +172,8 @@ TEST(OpcodeTable, PayloadIsWhereItMayBe)
 			none = op >= 0x02 && op <= 0x04;
 		if (is_extended(opcode))
 			none = (op & 0x03) <= 0x01;
+		if (is_cnp(opcode))
+			none = true;
 
 		EXPECT_EQ(!(flags_of(opcode) & PAVO_OPF_PAYLOAD), none)
 			<< "opcode " << int(opcode);

@@ -190,8 +190,8 @@ TEST(Parse, PayloadWhereThereIsNoneIsSurplus)
 			}
 		}
 	}
-	/* six of RC, and of XRC, three of windows, four of extended atomics */
-	EXPECT_EQ(tried, 19u * 299 * 4);
+	/* six of RC, and of XRC, three of windows, four of extended atomics, and CNP */
+	EXPECT_EQ(tried, 20u * 299 * 4);
 }
 
 TEST(Parse, EveryOtherVersionIsRefused)

@@ -64,6 +64,9 @@ TEST(RoundTrip, BuildOfParseGivesTheBytes)
 			if (flags_of(opcode) & PAVO_OPF_WTETH)
 				std::fill_n(headers.end() - PAVO_WTETH_LEN + 2,
 					    3, 0);
+			if (flags_of(opcode) & PAVO_OPF_CNPETH)
+				std::fill_n(&headers[PAVO_BTH_LEN],
+					    PAVO_CNPETH_LEN, 0);
 			if (flags_of(opcode) & PAVO_OPF_SACKETH) {
 				uint8_t *header =
 					&headers[PAVO_BTH_LEN + PAVO_AETH_LEN];

@@ -15,7 +15,7 @@ sys.path[:0] = [str(TREE / "selftests"), str(TREE / "qemu-scripts")]
 from pavovm.wire import Wire  # noqa: E402  (path set above)
 from runner import tests  # noqa: E402
 
-NOBODY = b"\x52\x54\x00\x77\x00\xee"
+ABSENT = b"\x52\x54\x00\x77\x00\xee"
 ALL = b"\xff" * 6
 # more than a datagram socket holds, whose limit is net.unix.max_dgram_qlen
 MANY = 2000
@@ -89,7 +89,7 @@ def one_that_has_stopped_stops_no_other():
 def one_that_is_busy_loses_nothing():
     """As long as it takes frames at all."""
     with Machines() as here:
-        here.send(2, NOBODY, b"up")
+        here.send(2, ABSENT, b"up")
         assert here.receive(1) == here.receive(3) == b"up"
         sender = threading.Thread(target=lambda: [
             here.send(1, here.mac(2), b"%d" % i) for i in range(MANY)])

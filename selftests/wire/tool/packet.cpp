@@ -16,6 +16,8 @@ namespace {
 #define PREFIX_UC "UC_"
 #define PREFIX_UD "UD_"
 #define PREFIX_XRC "XRC_"
+/* The opcodes of no service */
+#define PREFIX_CNP ""
 
 // clang-format off
 #define ROW(svc, base, name, code, kind, flags) \
@@ -80,6 +82,7 @@ constexpr FieldTable make_field_table()
 	}
 	PAVO_QP_HEADERS(HEADER, 0)
 #undef HEADER
+#undef RESERVED
 #undef NUMBER
 	table.add({"resv28", 28, PAVO_OPF_EXTATOMICETH, &Packet::resv28});
 	/* The same as swap, for requests that add. */
@@ -93,12 +96,14 @@ constexpr FieldTable field_table = make_field_table();
 void encode_extensions(Bytes &out, const Packet &p, unsigned layout)
 {
 #define NUMBER(bits, used, name, member) put(out, p.name, (bits) / 8);
+#define RESERVED(bits) put(out, 0, (bits) / 8);
 #define HEADER(NAME, name, more)           \
 	if (layout & PAVO_OPF_##NAME) {    \
 		PAVO_##NAME##_FIELDS(NUMBER, BYTES, RESERVED) \
 	}
 	PAVO_QP_HEADERS(HEADER, 0)
 #undef HEADER
+#undef RESERVED
 #undef NUMBER
 }
 
@@ -116,6 +121,7 @@ void decode_extensions(Packet &p, View &in, unsigned layout)
 {
 #define NUMBER(bits, used, name, member) \
 	p.name = take_number(in, bits, used, what, rest);
+#define RESERVED(bits) rest |= take(in, (bits) / 8, what);
 #define HEADER(NAME, name, more)                                      \
 	if (layout & PAVO_OPF_##NAME) {                               \
 		constexpr const char *what = "the " #NAME;            \

@@ -124,7 +124,8 @@ PacketSpec Machine::packet_spec(const Statement &s, bool inbound)
 					 key == "srqn" ? queues :
 							 numbers);
 
-		if (key == "psn" || key == "echo")
+		/* A CNP has no PSN: its field is 0. */
+		if ((key == "psn" || key == "echo") && !spec.is("CNP"))
 			v = (v + psn_base(spec.opcode->response, inbound)) &
 			    psn_mask;
 		spec.fields.push_back({field, v});

@@ -186,6 +186,15 @@ constexpr std::array ENTRIES = {
 	Entry{"np_ecn_marked_roce_packets",
 	      {note, "routers have marked packets of peers: a queue on the "
 		     "path is full"}},
+	Entry{"np_cnp_sent",
+	      {note, "routers have marked packets of peers, which were sent "
+		     "CNPs for that: a queue on the path is full"}},
+	Entry{"rp_cnp_handled",
+	      {note, "routers have marked packets of this adapter, as CNPs of "
+		     "peers say: its queue pairs slow down"}},
+	Entry{"rp_cnp_ignored",
+	      {note, "CNPs that say nothing: nothing was in flight, or the "
+		     "queue pair is UC or UD, or a host forges packets"}},
 	Entry{"rx_ecn_echoes",
 	      {note, "routers have marked packets of this adapter, which "
 		     "slows down: a queue on the path is full"}},
