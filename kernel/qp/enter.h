@@ -283,6 +283,7 @@ static inline void pavo_side_forget(struct pavo_qp *qp, struct pavo_side *side)
 		kfree_skb(skb);
 	}
 	pavo_held_forget(qp, side);
+	side->held_searched = PAVO_PSN_NONE;
 	side->released = NULL;
 	pavo_side_end_deferred(side);
 	side->index = 0;

@@ -114,20 +114,41 @@ int pavo_held_add(struct pavo_qp *qp, struct pavo_side *side,
 		xa_erase_bh(&side->held, rx->pkt.psn);
 		return err;
 	}
+	if (unlikely(side->held_searched != PAVO_PSN_NONE &&
+		     pavo_psn_diff(rx->pkt.psn, side->held_searched) <= 0))
+		side->held_searched = PAVO_PSN_NONE;
 	pavo_count(qp, rx_held);
 	return 0;
 }
 
+/*
+ * Remove the packet that begins at @psn, or an earlier one, which may end behind it. NULL: there is
+ * none, which is noted: it is asked for again with each packet behind the gap.
+ */
+static struct sk_buff *take_held(struct pavo_side *side, u32 psn)
+{
+	struct sk_buff *skb;
+
+	if (psn == side->held_searched)
+		return NULL;
+	skb = xa_erase_bh(&side->held, psn);
+	if (likely(skb))
+		return skb;
+	skb = find_held(side, pavo_psn_add(psn, -(s32)PAVO_HELD_PSNS),
+			PAVO_HELD_PSNS);
+	if (skb)
+		xa_erase_bh(&side->held, get_first_psn(skb));
+	else
+		side->held_searched = psn;
+	return skb;
+}
+
 void pavo_held_release(struct pavo_qp *qp, struct pavo_side *side, u32 psn)
 {
-	/* Those that began before @psn may end behind it. */
-	struct sk_buff *skb = find_held(side,
-					pavo_psn_add(psn, -(s32)PAVO_HELD_PSNS),
-					PAVO_HELD_PSNS + 1);
+	struct sk_buff *skb = take_held(side, psn);
 
 	if (!skb)
 		return;
-	xa_erase_bh(&side->held, get_first_psn(skb));
 	uncharge_bytes(qp, side, skb);
 	/* The user's charge stays: the backlog has it now. */
 	skb_queue_head(&side->backlog, skb);

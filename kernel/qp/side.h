@@ -47,6 +47,7 @@ enum pavo_stage {
  * @backlog: verified packets that wait; has a lock of its own
  * @held:    packets behind a gap by their first PSN (out_of_order.h); the owner's
  * @held_bytes: their truesize
+ * @held_searched: no packet is held that begins at this PSN or before; PAVO_PSN_NONE: unknown
  * @released: the packet on the backlog that was held; NULL: none. The owner's
  * @missing: pages that the side waits for; packets stay on the backlog meanwhile
  * @inval:   an invalidation that the side has requested, whose walk may still run
@@ -63,6 +64,7 @@ struct pavo_side {
 	struct sk_buff_head backlog;
 	struct xarray held;
 	u32 held_bytes;
+	u32 held_searched;
 	const struct sk_buff *released;
 	struct pavo_missing missing;
 	struct pavo_rkm_request inval;
@@ -86,6 +88,7 @@ static inline void pavo_side_init(struct pavo_side *side)
 	skb_queue_head_init(&side->backlog);
 	xa_init_flags(&side->held, XA_FLAGS_LOCK_BH);
 	side->held_bytes = 0;
+	side->held_searched = PAVO_PSN_NONE;
 	side->released = NULL;
 }
 

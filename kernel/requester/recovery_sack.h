@@ -76,7 +76,6 @@ static inline void pavo_sack_news_load(struct pavo_sack_news *news,
 	news->expected = expected;
 	news->psn = pavo_psn_add(expected, 64 * sack->from);
 	memcpy(news->words, sack->map, sizeof(news->words));
-	pavo_psn_set_load(&news->set, news->words, PAVO_SACK_PSNS);
 }
 
 /**
@@ -93,8 +92,15 @@ pavo_recovery_take_map(struct pavo_recovery *r,
 		       const struct pavo_recovery_policy *policy,
 		       struct pavo_sack_news *news)
 {
+	const struct pavo_psn_set *held = &r->board->held;
 	u32 at, psn;
 
+	/* Most of a map is known. PSNs beyond the board have bits of others: they go as well. */
+	for (at = 0; at < PAVO_SACK_PSNS; at += 64) {
+		psn = pavo_psn_add(news->psn, at);
+		news->words[at / 64] &= ~pavo_psn_set_get_word(held, psn);
+	}
+	pavo_psn_set_load(&news->set, news->words, PAVO_SACK_PSNS);
 	for (at = 0; at < PAVO_SACK_PSNS; at++) {
 		at += pavo_psn_set_find(&news->set, at, PAVO_SACK_PSNS - at,
 					true);
@@ -102,8 +108,7 @@ pavo_recovery_take_map(struct pavo_recovery *r,
 		if (at == PAVO_SACK_PSNS)
 			break;
 		if (psn == news->expected || pavo_psn_diff(psn, r->upsn) <= 0 ||
-		    pavo_psn_diff(psn, r->sent) >= 0 ||
-		    pavo_psn_set_has(&r->board->held, psn))
+		    pavo_psn_diff(psn, r->sent) >= 0)
 			pavo_psn_set_remove(&news->set, at, 1);
 		else
 			policy->held(r, psn);

@@ -19,8 +19,11 @@
 
 /** How far behind a gap a request may be at least that is held (pavo_expected_get_reach()). */
 #define PAVO_REACH_LEAST 256u
-/** PSNs that a requester hears of together, while some are behind a gap. */
+/** PSNs that a requester hears of together, while some are behind a gap: at least so many, */
 #define PAVO_SACK_EVERY 8
+/** and this part of those that are held; at most so many, of the 256 of a map. */
+#define PAVO_SACK_SHARE 16
+#define PAVO_SACK_EVERY_MOST 64
 
 /**
  * struct pavo_expected - the expected PSN.
@@ -284,6 +287,16 @@ static inline void pavo_expected_note_duplicate(struct pavo_expected *e)
 	pavo_expected_ack_all(e);
 }
 
+/* PSNs that a SACK is to report. Where many are in flight, a few at a time are many SACKs. */
+static inline u32 pavo_expected_get_sack_step(const struct pavo_expected *e)
+{
+	u32 step = e->held.count / PAVO_SACK_SHARE;
+
+	if (step < PAVO_SACK_EVERY)
+		return PAVO_SACK_EVERY;
+	return step < PAVO_SACK_EVERY_MOST ? step : PAVO_SACK_EVERY_MOST;
+}
+
 /**
  * pavo_expected_count_unreported - event: a request has come that closes no gap.
  * @e:     the expected PSN
@@ -297,7 +310,7 @@ static inline bool pavo_expected_count_unreported(struct pavo_expected *e,
 	if (likely(!e->holds) || !e->sacks)
 		return false;
 	e->unreported += npkts;
-	return e->unreported >= PAVO_SACK_EVERY;
+	return e->unreported >= pavo_expected_get_sack_step(e);
 }
 
 /** pavo_expected_ack_sent - event: the ACK or NAK that was due was sent. */
