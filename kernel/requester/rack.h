@@ -274,16 +274,19 @@ static inline void pavo_rack_recovered(struct pavo_rack *rack)
 
 /**
  * pavo_rack_get_probe_wait - how long a probe waits after the last transmission: a tail loss probe,
- * then a retransmission timeout as of RFC 6298, 5.5.
+ * for two round trips, or one and what they vary by if that is more; then a retransmission timeout
+ * as of RFC 6298, 5.5.
  * @rack:   the state
  * @probes: how many were sent without an answer
  */
 static inline u32 pavo_rack_get_probe_wait(const struct pavo_rack *rack,
 					   u8 probes)
 {
-	u32 wait = 2 * rack->srtt + 4 * rack->rttvar + PAVO_RACK_PROBE_SLACK;
+	u32 wait = 4 * rack->rttvar;
 
-	return wait << probes;
+	if (wait < rack->srtt)
+		wait = rack->srtt;
+	return (rack->srtt + wait + PAVO_RACK_PROBE_SLACK) << probes;
 }
 
 #endif /* PAVO_RACK_H */

@@ -53,6 +53,8 @@ def latency_uses_typical():
     line = compare("read", "latency", 2, (500,), (250,))
     assert line["ratios"]["rxe"]["median"] == 2
     assert line["figures"]["rxe"]["ns"]["median"] == 500
+    tail = table.with_tails([{**row("write", "lat-1ms-1%", 64, 5), "p999_ns": 9, "each": True}])[1]
+    assert tail["test"] == "lat-1ms-1%-p99.9" and table.time_of(tail) == 9
 
 
 def figures():
@@ -213,7 +215,7 @@ def wanted(**values):
 
 def native_groups():
     """The user's choice is what the guest is told."""
-    assert len(native.groups(wanted())) == 7
+    assert len(native.groups(wanted())) == 8
     assert native.groups(wanted(ops="send", sizes="64,65536")) == [
         "wire:send:65536:1", "wire:send:64:1", "wire-16qp:send:64:16",
         "wire-cut:send:65536:1", "wire-cut-gro:send:65536:1", "latency:send:64:1"]
@@ -221,6 +223,7 @@ def native_groups():
     assert not native.groups(wanted(tests="loopback", ops="read"))
     assert native.groups(wanted(tests="path-1ms-1%", ops="read")) == ["path-1ms-1%:read:65536:1"]
     assert len(native.groups(wanted(tests="paths"))) == len(native.PATHS)
+    assert native.groups(wanted(tests="lat-1ms-1%", ops="send")) == ["lat-1ms-1%:send:64:1"]
 
 
 def native_drivers():

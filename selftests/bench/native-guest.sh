@@ -11,7 +11,8 @@
 # usage: native-guest.sh PROGRAMS ROUNDS TYPES GROUP...
 #   TYPES  of pavo,pavo-rules,rxe,siw,tcp,tcp-zerocopy,before; their order turns round
 #   GROUP  of tests, NAME:OPERATIONS:SIZES:QUEUE-PAIRS; the name loopback is one adapter's, wire-cut
-#          that of interfaces without segmentation of tunnels, path-... of make_path
+#          that of interfaces without segmentation of tunnels, path-... and lat-... of make_path, setup
+#          what a queue pair takes until it is connected
 # environment: BENCH_MODULES  folder of the modules of modules/build; BENCH_BEFORE  pavo.ko of
 #   the type before; BENCH_SCALE  so many times the messages; BENCH_SYMBOLS=1  also leaves
 #   TYPE.kallsyms
@@ -101,14 +102,17 @@ measure_path()
 {
 	local seed=$1 type=$2 name=$3 sizes=$5 pairs=$6 op file
 
+	# 64 MiB: the slowest drivers take half a minute for them
+	local what=(--tests list --scale 0.5)
+	# 3,000 messages of which each waits for the one before
+	[[ $name != lat-* ]] || what=(--tests latency --scale 15)
 	segmentation off "${near[*]}" "${far[*]}"
 	make_path "$name"
 	for op in ${4//,/ }; do
 		file=$PAVO_OUT/$seed-$type.$name.$op.counters
 		show_counters >"$file.before"
-		# 64 MiB: the slowest drivers take half a minute for them
-		"${near[@]}" "$bench" --tests list --name "$name" --ops "$op" --sizes "$sizes" \
-			--queue-pairs "$pairs" --scale 0.5 --seed "$seed" "${@:7}"
+		"${near[@]}" "$bench" "${what[@]}" --name "$name" --ops "$op" --sizes "$sizes" \
+			--queue-pairs "$pairs" --seed "$seed" "${@:7}"
 		show_counters >"$file"
 	done
 	make_path none
@@ -128,7 +132,11 @@ measure_groups()
 			latency "$ops" "$sizes"
 			continue
 		fi
-		if [[ $name = path-* ]]; then
+		if [ "$name" = setup ]; then
+			"${near[@]}" "$bench" --tests setup --name setup --sizes "$sizes" "${ends[@]}"
+			continue
+		fi
+		if [[ $name = path-* || $name = lat-* ]]; then
 			measure_path "$1" "$2" "$name" "$ops" "$sizes" "$pairs" "${ends[@]}"
 			continue
 		fi

@@ -141,6 +141,19 @@ TEST(Rack, TheWindowIsAQuarterOfARoundTripAndWidens)
 	EXPECT_EQ(pavo_rack_get_window(&r.rack, 0), 250u);
 }
 
+TEST(Rack, AProbeWaitsForTwoRoundTripsOrWhatTheyVaryByAndThenLonger)
+{
+	Rack r;
+	const uint32_t wait = 2000 + PAVO_RACK_PROBE_SLACK;
+
+	r.rack.srtt = 1000;
+	r.rack.rttvar = 250;
+	EXPECT_EQ(pavo_rack_get_probe_wait(&r.rack, 0), wait);
+	EXPECT_EQ(pavo_rack_get_probe_wait(&r.rack, 3), 8 * wait);
+	r.rack.rttvar = 500;
+	EXPECT_EQ(pavo_rack_get_probe_wait(&r.rack, 0), wait + 1000);
+}
+
 TEST(Rack, RoundTripsThatDoubleAreAQueue)
 {
 	Rack r;
@@ -150,10 +163,6 @@ TEST(Rack, RoundTripsThatDoubleAreAQueue)
 	pavo_rack_end_round(&r.rack, 51000);
 	EXPECT_FALSE(r.rack.delayed);
 	EXPECT_EQ(r.rack.srtt, 1000u);
-	const uint32_t wait = 2000 + 4 * r.rack.rttvar + PAVO_RACK_PROBE_SLACK;
-
-	EXPECT_EQ(pavo_rack_get_probe_wait(&r.rack, 0), wait);
-	EXPECT_EQ(pavo_rack_get_probe_wait(&r.rack, 3), 8 * wait);
 	for (uint32_t i = 50; i < 100; i++)
 		r.arrive(i * 1000, i, i * 1000 + 3000);
 	EXPECT_FALSE(r.rack.delayed);

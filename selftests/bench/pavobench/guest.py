@@ -9,6 +9,8 @@ import pathlib
 import subprocess
 import sys
 
+from . import table
+
 HERE = pathlib.Path(__file__).resolve().parent.parent
 TREE = HERE.parent.parent
 BUILD = TREE / "build"
@@ -41,7 +43,7 @@ class Results:
 
     def rows(self, round_, driver):
         """Result rows of one driver in one round."""
-        return self.lines(f"{round_}-{driver}.jsonl") + [
+        return table.with_tails(self.lines(f"{round_}-{driver}.jsonl")) + [
             self._stream_row(path)
             for path in sorted(self.out.glob(f"{round_}-{driver}.*.json"))]
 

@@ -19,13 +19,16 @@ GROUPS = (("wire", ("write", "read", "send"), (65536, 1048576), 1),
           ("wire-cut", ("write", "read", "send"), (65536, 1048576), 1),
           ("wire-cut-gro", ("write", "read", "send"), (65536, 1048576), 1),
           ("loopback", ("write",), (65536, 1048576), 1),
-          ("latency", ("write", "read", "send"), (64,), 1))
+          ("latency", ("write", "read", "send"), (64,), 1),
+          ("setup", ("write",), (16, 1024), 1))
 # The same of paths with delay and faults (../native-guest.sh, make_path), by --tests alone:
 # by their names, or PATHS_NAME for all
 PATHS_NAME = "paths"
 PATHS = tuple((f"path-{path}", ("write", "read", "send"), (65536,), 1)
               for path in ("1ms-0%", "1ms-0.1%", "1ms-1%", "1ms-5%", "1ms-reorder", "20ms-0%",
-                           "20ms-1%"))
+                           "20ms-1%")) + tuple(
+                               (f"lat-{path}", ("write", "send"), (64,), 1)
+                               for path in ("1ms-0%", "1ms-1%"))
 
 
 def drivers(options):
@@ -47,7 +50,7 @@ def groups(options):
     found = []
     for name, ops, sizes, pairs in (*GROUPS, *(PATHS if options.tests else ())):
         ops, sizes = chosen(options.ops, ops), chosen(options.sizes, sizes)
-        names = (name, PATHS_NAME) if name.startswith("path-") else (name,)
+        names = (name, PATHS_NAME) if name.startswith(("path-", "lat-")) else (name,)
         if ops and sizes and chosen(options.tests, names):
             found.append(f"{name}:{','.join(ops)}:{','.join(sizes)}:{pairs}")
     return found

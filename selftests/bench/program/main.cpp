@@ -21,14 +21,15 @@ namespace {
 constexpr size_t max_size = 1 << 20;
 constexpr int test_seconds = 100; /* one that takes longer hangs */
 
-enum class Kind { bandwidth, rate, list, latency };
+enum class Kind { bandwidth, rate, list, latency, setup };
 
 const std::map<std::string, Op> ops{
 	{"write", Op::write}, {"read", Op::read}, {"send", Op::send}};
 const std::map<std::string, Kind> kinds{{"bandwidth", Kind::bandwidth},
 					{"rate", Kind::rate},
 					{"list", Kind::list},
-					{"latency", Kind::latency}};
+					{"latency", Kind::latency},
+					{"setup", Kind::setup}};
 const std::map<std::string, Wait> waits{{"events", Wait::events},
 					{"polling", Wait::polling}};
 const std::map<std::string, Service> services{{"rc", Service::rc},
@@ -120,6 +121,28 @@ nlohmann::json measure_stream(Transport &ends, const Options &options, Op op,
 	return result(spec.messages, total, each, each, each);
 }
 
+/* The longest of one in a thousand, of sorted times. */
+uint64_t tail_of(const std::vector<uint64_t> &times)
+{
+	return times[times.size() - 1 - times.size() / 1000];
+}
+
+/* Of each message. */
+nlohmann::json result_of(std::vector<uint64_t> times)
+{
+	std::sort(times.begin(), times.end());
+
+	nlohmann::json row =
+		result(times.size(),
+		       std::accumulate(times.begin(), times.end(), uint64_t(0)),
+		       times[times.size() / 2], times.front(), times.back());
+
+	row["each"] = true;
+	if (times.size() >= 1000)
+		row["p999_ns"] = tail_of(times);
+	return row;
+}
+
 nlohmann::json measure_latency(Transport &ends, const Options &options, Op op,
 			       size_t size)
 {
@@ -130,10 +153,33 @@ nlohmann::json measure_latency(Transport &ends, const Options &options, Op op,
 					      options.scale),
 			      .seed = options.seed});
 
-	std::sort(times.begin(), times.end());
-	return result(times.size(),
-		      std::accumulate(times.begin(), times.end(), uint64_t(0)),
-		      times[times.size() / 2], times.front(), times.back());
+	return result_of(std::move(times));
+}
+
+/*
+ * How long it takes to create a queue pair with queues of such a depth, to connect it, and to destroy
+ * it, among others. Prints a line for each.
+ */
+void measure_setup(Device &a, Device &b, const Options &options, int depth)
+{
+	/* There rdma_cm connects queue pairs. */
+	if (a.is_iwarp())
+		return;
+	SetupTimes times = time_setup(a, b, int(300 * options.scale), depth);
+	const std::pair<const char *, std::vector<uint64_t> &> steps[] = {
+		{"create", times.create},
+		{"connect", times.connect},
+		{"destroy", times.destroy}};
+
+	for (auto &[step, found] : steps) {
+		nlohmann::json row = result_of(std::move(found));
+
+		row["op"] = step;
+		row["test"] = options.name.empty() ? "setup" : options.name;
+		row["size"] = depth;
+		row["drops"] = 0;
+		std::cout << row.dump() << '\n' << std::flush;
+	}
 }
 
 /*
@@ -191,9 +237,18 @@ void run_all(const Options &options)
 	std::shared_ptr<void> idle = options.idle ? open_idle(a, options.idle) :
 						    nullptr;
 
+	for (Kind kind : options.kinds)
+		for (size_t size : options.sizes) {
+			if (kind != Kind::setup)
+				continue;
+			limit_time(test_seconds);
+			measure_setup(a, b, options, int(size));
+		}
 	for (Op op : options.ops)
 		for (Kind kind : options.kinds)
 			for (size_t size : options.sizes) {
+				if (kind == Kind::setup)
+					continue;
 				limit_time(test_seconds);
 				run_test(a, b, options, op, kind, size);
 			}
@@ -215,7 +270,8 @@ Options parse(int argc, char **argv)
 
 	list("--ops", options.ops, ops, "what is done");
 	list("--tests", options.kinds, kinds, "what is measured");
-	app.add_list("--sizes", options.sizes, "bytes of a message")
+	app.add_list("--sizes", options.sizes,
+		     "bytes of a message; setup: depth of queues")
 		->delimiter(',')
 		->check(CLI::Range(size_t(1), max_size));
 	app.add_option("--wait", options.pair.wait,

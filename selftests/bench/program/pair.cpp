@@ -216,6 +216,46 @@ Pair::Pair(Device &first, Device &second, const PairSpec &spec)
 	}
 }
 
+SetupTimes time_setup(Device &a, Device &b, int count, int depth)
+{
+	const PairSpec spec;
+	End here(a, spec), there(b, spec);
+	SetupTimes times;
+	ibv_qp_init_attr init = {.send_cq = here.sent.raw(),
+				 .recv_cq = here.received.raw(),
+				 .cap = {uint32_t(depth), uint32_t(depth), 1, 1,
+					 0},
+				 .qp_type = IBV_QPT_RC};
+	std::vector<Owned<ibv_qp, ibv_destroy_qp>> made;
+	auto timed = [](std::vector<uint64_t> &into, auto &&step) {
+		const uint64_t start = now();
+
+		step();
+		into.push_back(now() - start);
+	};
+
+	for (int round = 0; round < 2; round++) {
+		times = {};
+		for (int i = 0; i < count; i++) {
+			ibv_qp *qp = nullptr;
+
+			timed(times.create, [&] {
+				qp = must_make(ibv_create_qp(here.pd.get(),
+							     &init),
+					       "QP");
+			});
+			made.emplace_back(qp);
+			timed(times.connect, [&] {
+				connect(here, qp, there, there.qps[0].get());
+			});
+		}
+		for (auto &qp : made)
+			timed(times.destroy, [&] { qp.reset(); });
+		made.clear();
+	}
+	return times;
+}
+
 void post(ibv_qp *qp, ibv_send_wr *wr)
 {
 	ibv_send_wr *bad;

@@ -42,6 +42,14 @@ void limit_time(unsigned seconds);
  */
 void keep_pages(const std::string &maps = "");
 
+inline uint64_t now()
+{
+	timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return uint64_t(time.tv_sec) * 1000000000 + time.tv_nsec;
+}
+
 /* The thing that is measured: queue pairs, or windows (windows.cpp). */
 enum class Service { rc, ud, windows };
 
@@ -133,6 +141,17 @@ struct Pair {
 	End a, b;
 	std::vector<std::unique_ptr<Call>> calls; /* iWARP */
 };
+
+/* Nanoseconds of each, one after the other. */
+struct SetupTimes {
+	std::vector<uint64_t> create, connect, destroy;
+};
+
+/*
+ * Creates so many RC queue pairs of the first device, connects each to one of the second device, and
+ * destroys all. @depth: of both queues. Rings and caches are warm: it has done so once before.
+ */
+SetupTimes time_setup(Device &a, Device &b, int count, int depth);
 
 void post(ibv_qp *qp, ibv_send_wr *wr);
 void post(ibv_qp *qp, ibv_recv_wr *wr);

@@ -84,14 +84,6 @@ std::shared_ptr<void> open_idle(const Device &device, size_t count);
 std::unique_ptr<Transport> make_windows(const Device &a, const Device &b,
 					Wait wait);
 
-inline uint64_t now()
-{
-	timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return uint64_t(time.tv_sec) * 1000000000 + time.tv_nsec;
-}
-
 /*
  * The frame of every measurement: memory with a pattern, a run before it counts, the run
  * that is timed, and every byte compared.
