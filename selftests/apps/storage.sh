@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2154  # variables of guest.sh
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# The kernel's own users of RDMA: block devices and files of the other node, their
+# The kernel's own users of RDMA: block devices, files and datagrams of the other node, their
 # data verified. Sourced by guest.sh.
 
 # storage NAME PROGRAM PACKAGE MODULES...: storage/NAME `serve` on one node, `use`
@@ -23,3 +23,4 @@ export PAVO_WIDE=$wide
 storage nvme nvme nvme-cli nvmet-rdma nvme-rdma brd
 storage nfs mount.nfs nfs-common nfsd rpcrdma
 storage iser iscsiadm open-iscsi ib_isert ib_iser brd
+storage rds python3 python3 rds_rdma sch_netem
