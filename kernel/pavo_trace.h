@@ -138,6 +138,50 @@ TRACE_EVENT(pavo_retransmit,
 		  __entry->sent, __entry->retries)
 );
 
+/*
+ * The requester has handled a response: the cwnd, and what is known of the path. @held, @lost,
+ * @resent: packets in flight; these, @rtt and @min_rtt (units of 1,024 ns) are 0 if the peer sends
+ * no SACKs.
+ */
+TRACE_EVENT(pavo_cwnd,
+	TP_PROTO(const struct pavo_qp *qp),
+	TP_ARGS(qp),
+	TP_STRUCT__entry(
+		__string(dev, qp->dev->ib.name)
+		__field(u32, qpn)
+		__field(u32, cwnd)
+		__field(u32, threshold)
+		__field(u32, in_flight)
+		__field(u32, rtt)
+		__field(u32, min_rtt)
+		__field(u32, held)
+		__field(u32, lost)
+		__field(u32, resent)
+		__field(bool, delayed)
+	),
+	TP_fast_assign(
+		const struct pavo_recovery *r = &qp->req.recovery;
+		const struct pavo_scoreboard *b = r->sacks ? r->board : NULL;
+
+		pavo_assign_str(dev, qp->dev->ib.name);
+		__entry->qpn = qp->ib.qp_num;
+		__entry->cwnd = r->cwnd.size;
+		__entry->threshold = r->cwnd.threshold;
+		__entry->in_flight = pavo_psn_diff(r->sent, r->upsn);
+		__entry->rtt = b ? b->rack.srtt : 0;
+		__entry->min_rtt = b ? b->rack.min_rtt : 0;
+		__entry->held = b ? b->held.count + b->here.count : 0;
+		__entry->lost = b ? b->lost.count : 0;
+		__entry->resent = b ? b->resent.count : 0;
+		__entry->delayed = b && b->rack.delayed;
+	),
+	TP_printk("%s qp %u cwnd %u threshold %u in flight %u rtt %u least %u held %u lost %u resent %u%s",
+		  __get_str(dev), __entry->qpn, __entry->cwnd,
+		  __entry->threshold, __entry->in_flight, __entry->rtt,
+		  __entry->min_rtt, __entry->held, __entry->lost,
+		  __entry->resent, __entry->delayed ? " delayed" : "")
+);
+
 /* A timer of a queue pair has expired. */
 TRACE_EVENT(pavo_timer,
 	TP_PROTO(const struct pavo_qp *qp, bool rnr),

@@ -553,6 +553,7 @@ enum pavo_status pavo_requester_handle(struct pavo_qp *qp, struct pavo_rx *rx)
 		status = handle_response(qp, rx);
 	else
 		status = take_response(qp, rx);
+	trace_pavo_cwnd(qp);
 	/* Any of these may have closed a gap, and what was held may turn out to be old. */
 	if (unlikely(pavo_side_has_held(&qp->req.side)) &&
 	    (status == PAVO_ST_OK || status == PAVO_ST_HELD))

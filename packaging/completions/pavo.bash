@@ -21,7 +21,7 @@ _pavo()
 	*:status:*)
 		words="--json --queue-pairs --counters --forget --help $(_pavo_adapters)"
 		;;
-	*:top:*) words="--json --interval --count --help $(_pavo_adapters)" ;;
+	*:top:*) words="--json --queue-pairs --interval --count --help $(_pavo_adapters)" ;;
 	*:metrics:*) words="--output --listen --help $(_pavo_adapters)" ;;
 	2:interface:*) words="add delete node show --help" ;;
 	*:interface:add)

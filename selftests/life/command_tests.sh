@@ -96,6 +96,10 @@ top_counts()
 	value "$json" 0 name && [ "$value" = la ]
 	value "$json" 0 per_second tx_packets && [ "${value%.*}" -gt 0 ]
 	value "$json" 0 resources qp && [ "$value" -gt 1 ]
+	json=$("$pavo" top --json -q -n 1 -i 0.5 la)
+	value "$json" 0 queue_pairs 0 requests_per_second && [ "${value%.*}" -gt 0 ]
+	value "$json" 0 queue_pairs 0 details cwnd && [ "$value" -ge 4 ]
+	[[ $("$pavo" top -q -n 1 -i 0.5 la) == *QPN*cwnd*rtt*pavo-traffic* ]]
 	[[ $("$pavo" top -n 2 -i 0.1) == *ADAPTER*la*lb*ADAPTER*la*lb* ]]
 	stop_traffic
 }
@@ -434,7 +438,7 @@ traces_tell()
 	echo >$tracing/trace
 	for word in "pavo_post: la qp" "pavo_transmit: la qp" \
 		"pavo_receive: lb qp" "pavo_ack: la qp" \
-		"pavo_retransmit: la qp" "pavo_timer: la qp" \
+		"pavo_retransmit: la qp" "pavo_cwnd: la qp" "pavo_timer: la qp" \
 		"INIT -> RTR" "RTS -> ERR" "pavo_count: lb tx_rnr_naks" \
 		"pavo_count: lb rx_drop_qpn"; do
 		[[ $trace == *"$word"* ]] || {

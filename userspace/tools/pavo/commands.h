@@ -33,6 +33,7 @@ struct MetricsOptions {
 struct TopOptions {
 	std::vector<std::string> devices;
 	bool json = false;
+	bool queue_pairs = false; /* the busiest, too */
 	double interval = 1.0; /* seconds */
 	unsigned int count = 0; /* rounds; 0: until interrupted */
 };

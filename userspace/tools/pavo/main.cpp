@@ -53,6 +53,9 @@ void add_top(CLI::App &app, pavo::TopOptions &options)
 			    "adapters to show (all)");
 	command->add_flag("--json", options.json,
 			  "a line with an array of adapters for each update");
+	command->add_flag("-q,--queue-pairs", options.queue_pairs,
+			  "show the busiest queue pairs, with cwnd and round "
+			  "trips");
 	command->add_option("-i,--interval", options.interval,
 			    "seconds between updates (1)")
 		->check(CLI::Range(0.1, 3600.0));

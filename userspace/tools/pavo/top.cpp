@@ -33,9 +33,19 @@ using nlohmann::json;
 /* As many counters as fit most terminals. */
 constexpr size_t MOVING_SHOWN = 14;
 
+/* Likewise of queue pairs. */
+constexpr size_t QUEUE_PAIRS_SHOWN = 10;
+
 struct Sample {
 	Clock::time_point when;
 	Counters counters;
+	std::map<uint32_t, QueuePair> queue_pairs; /* by number, if wanted */
+};
+
+/* A queue pair, and the requests that it has completed each second. */
+struct BusyQueuePair {
+	QueuePair qp;
+	double requests;
 };
 
 /* Events between two samples, each second. */
@@ -43,6 +53,7 @@ struct Rates {
 	Device device;
 	Resources resources;
 	std::map<std::string, double> per_second;
+	std::vector<BusyQueuePair> queue_pairs; /* the busiest first */
 
 	double of(const std::string &name) const
 	{
@@ -63,6 +74,39 @@ struct Rates {
 	}
 };
 
+uint64_t detail_of(const QueuePair &qp, const char *name)
+{
+	auto found = qp.details.find(name);
+
+	return found == qp.details.end() ? 0 : found->second;
+}
+
+/* The adapter counts modulo 2^32. */
+uint32_t completed(const QueuePair &qp)
+{
+	return static_cast<uint32_t>(detail_of(qp, "sq_completed"));
+}
+
+std::vector<BusyQueuePair> compare_queue_pairs(const Sample &before,
+					       const Sample &after)
+{
+	std::chrono::duration<double> seconds = after.when - before.when;
+	std::vector<BusyQueuePair> all;
+
+	for (const auto &[number, qp] : after.queue_pairs) {
+		auto old = before.queue_pairs.find(number);
+		uint32_t done = 0;
+
+		if (old != before.queue_pairs.end())
+			done = completed(qp) - completed(old->second);
+		all.push_back({qp, done / seconds.count()});
+	}
+	std::stable_sort(all.begin(), all.end(), [](auto &a, auto &b) {
+		return a.requests > b.requests;
+	});
+	return all;
+}
+
 Rates compare(const Sample &before, const Sample &after)
 {
 	std::chrono::duration<double> seconds = after.when - before.when;
@@ -77,16 +121,30 @@ Rates compare(const Sample &before, const Sample &after)
 			static_cast<double>(value - old->second) /
 			seconds.count();
 	}
+	rates.queue_pairs = compare_queue_pairs(before, after);
 	return rates;
+}
+
+json json_of(const BusyQueuePair &busy)
+{
+	return {{"number", busy.qp.number},
+		{"pid", busy.qp.pid},
+		{"owner", busy.qp.owner},
+		{"requests_per_second", busy.requests},
+		{"details", busy.qp.details}};
 }
 
 json json_of(const Rates &rates)
 {
-	return {{"name", rates.device.name},
-		{"netdev", rates.device.netdev},
-		{"state", rates.device.state},
-		{"resources", rates.resources},
-		{"per_second", rates.per_second}};
+	json found = {{"name", rates.device.name},
+		      {"netdev", rates.device.netdev},
+		      {"state", rates.device.state},
+		      {"resources", rates.resources},
+		      {"per_second", rates.per_second}};
+
+	for (const BusyQueuePair &busy : rates.queue_pairs)
+		found["queue_pairs"].push_back(json_of(busy));
+	return found;
 }
 
 /* A line that is wider than the terminal would move those below it. */
@@ -127,6 +185,29 @@ void print_moving(const Rates &rates)
 			  meaning_of(name).advice);
 }
 
+/* The busiest queue pairs, with what congestion control knows of their paths. */
+void print_queue_pairs(const std::vector<BusyQueuePair> &all)
+{
+	size_t shown = std::min(all.size(), QUEUE_PAIRS_SHOWN);
+
+	if (!shown)
+		return;
+	print_cut("    {:>8} {:>9} {:>9} {:>7} {:>9} {:>9} {:>9}  {}", "QPN",
+		  "req/s", "in flight", "cwnd", "rtt us", "least us",
+		  "reord us", "owner");
+	for (size_t i = 0; i < shown; i++) {
+		const QueuePair &qp = all[i].qp;
+
+		print_cut("    {:>8} {:>9} {:>9} {:>7} {:>9} {:>9} {:>9}  {}",
+			  qp.number, rate(all[i].requests),
+			  detail_of(qp, "in_flight"), detail_of(qp, "cwnd"),
+			  detail_of(qp, "rtt_us"), detail_of(qp, "min_rtt_us"),
+			  detail_of(qp, "reordering_us"), qp.owner);
+	}
+	if (shown < all.size())
+		print_cut("    and {} more", all.size() - shown);
+}
+
 void print(const std::vector<Rates> &all, bool terminal)
 {
 	if (terminal)
@@ -141,6 +222,7 @@ void print(const std::vector<Rates> &all, bool terminal)
 	for (const Rates &rates : all) {
 		print_line(rates);
 		print_moving(rates);
+		print_queue_pairs(rates.queue_pairs);
 	}
 	fmt::print("\n");
 }
@@ -165,7 +247,7 @@ public:
 		std::vector<Rates> all;
 
 		for (const std::string &name : names()) {
-			Sample sample{Clock::now(), read_counters(name)};
+			Sample sample = take(name);
 			auto before = last_.find(name);
 
 			if (before != last_.end()) {
@@ -182,6 +264,16 @@ public:
 	}
 
 private:
+	Sample take(const std::string &name)
+	{
+		Sample sample{Clock::now(), read_counters(name), {}};
+
+		if (options_.queue_pairs)
+			for (QueuePair &qp : netlink_.queue_pairs(name))
+				sample.queue_pairs[qp.number] = std::move(qp);
+		return sample;
+	}
+
 	/* Without names: all adapters, also those that are added meanwhile. */
 	std::vector<std::string> names() const
 	{
