@@ -194,7 +194,7 @@ vrf_talk()
 # and a packet of the machine to itself for the one of its VRF.
 vrfs_have_the_same_addresses()
 {
-	local version
+	local version address
 	ip netns add n1
 	ip netns add n2
 	vrf_leg red 66 r1 n1 y1
@@ -211,6 +211,11 @@ vrfs_have_the_same_addresses()
 	soon has_gid lb v6 fd96::1
 	soon inside n1 has_gid lc v6 fd96::2
 	soon inside n2 has_gid ld v6 fd96::2
+	# rdma core gives the kernel a second to find a neighbour, which is too short on a busy host.
+	for address in 10.96.0.1 fd96::1; do
+		soon inside n1 ping -c 1 -W 1 $address
+		soon inside n2 ping -c 1 -W 1 $address
+	done
 	for version in v4 v6; do
 		vrf_talk la n1 lc $version
 		vrf_talk lb n2 ld $version
