@@ -90,7 +90,7 @@ help:
 	@echo 'make bench      pavo and rdma_rxe side by side; MODE=native at native speed, with siw'
 	@echo '                and TCP'
 	@echo 'make profile    where the instructions of a message go; MODE=native: its time, by perf'
-	@echo 'make bench-loss  paths with delay, loss and reordering: pavo, rdma_rxe and siw'
+	@echo 'make bench-loss  paths with delay, loss and reordering: pavo, rdma_rxe, siw and TCP'
 	@echo 'make bench-sharing  queue pairs that share a narrow link with each other and with TCP'
 	@echo 'make bench-windows  windows beside queue pairs of both; operations of several nodes'
 	@echo 'make bench-keys  the cost of keys, of their walks and of their caches'
@@ -272,7 +272,8 @@ profile: bench-deps kernel modules
 bench-loss: bench-deps
 	@$(MAKE) --no-print-directory -s kernel modules KERNEL=native
 	$(call build,tests-bench)
-	selftests/bench/run --mode native --drivers pavo,rxe,siw --tests paths $(BENCH)
+	selftests/bench/run --mode native --drivers pavo,rxe,siw,tcp,tcp-bbr,tcp-offloads --tests paths \
+		$(BENCH)
 
 bench-sharing: bench-deps
 	@$(MAKE) --no-print-directory -s kernel modules KERNEL=native

@@ -150,11 +150,42 @@ measure_groups()
 	done
 }
 
+# offloads on|off: of TCP, by both ends. It makes super-packets for interfaces without GSO, too, which
+# netem would lose as one.
+offloads()
+{
+	local segments=65535
+	[ "$1" = on ] || segments=1
+	"${near[@]}" ethtool -K va tso "$1" gro "$1"
+	"${far[@]}" ethtool -K vb tso "$1" gro "$1"
+	"${near[@]}" ip link set va gso_max_segs $segments
+	"${far[@]}" ip link set vb gso_max_segs $segments
+} >/dev/null
+
+# measure_tcp_path ROUND TYPE PATH: a stream of writes of 64 KiB
+measure_tcp_path()
+{
+	local algorithm=cubic
+	[ "$2" != tcp-bbr ] || algorithm=bbr
+	[ "$2" = tcp-offloads ] || offloads off
+	"${near[@]}" sysctl -q "net.ipv4.tcp_congestion_control=$algorithm"
+	make_path "$3"
+	tcp_stream "$PAVO_OUT/$1-$2.65536@$3.json" near far 10.9.0.2 65536 --bytes 64M
+	make_path none
+	"${near[@]}" sysctl -q net.ipv4.tcp_congestion_control=cubic
+	offloads on
+}
+
 # One stream for each size of writes, of which the host reads the report. Without the copy of the
 # sender the data are pages of a file.
 measure_tcp()
 {
-	local size words=()
+	local group size words=()
+	for group in "${groups[@]}"; do
+		[[ $group != path-* || $2 = tcp-zerocopy ]] ||
+			measure_tcp_path "$1" "$2" "${group%%:*}"
+	done
+	[[ $2 = tcp || $2 = tcp-zerocopy ]] && [[ " ${groups[*]}" = *" wire:"* ]] || return 0
 	[ "$2" = tcp ] || words=(--zerocopy)
 	for size in 65536 1048576; do
 		tcp_stream "$PAVO_OUT/$1-$2.$size.json" near far 10.9.0.2 "$size" "${words[@]}"
@@ -193,7 +224,8 @@ has()
 {
 	case $1 in
 	before | pavo | pavo-rules) ;;
-	tcp | tcp-zerocopy) command -v iperf3 >/dev/null || why='iperf3 is not installed' ;;
+	tcp-bbr) insmod "${BENCH_MODULES:-}/tcp_bbr.ko" || why='there is no tcp_bbr' ;;
+	tcp*) command -v iperf3 >/dev/null || why='iperf3 is not installed' ;;
 	*) modinfo "$(module_of "$1")" >/dev/null || why='the kernel has no such module' ;;
 	esac
 	[ -z "$why" ] || echo "$1_absent=$why" >>"$PAVO_OUT/environment"

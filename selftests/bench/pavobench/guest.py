@@ -50,8 +50,9 @@ class Results:
     @staticmethod
     def _stream_row(path):
         """What iperf3 reports of a stream, as if each write were a message."""
-        size = int(path.name.split(".")[1])
-        row = {"op": "stream", "test": "wire", "size": size, "drops": 0}
+        size, _, test = path.name.split(".", 1)[1].removesuffix(".json").partition("@")
+        size = int(size)
+        row = {"op": "stream", "test": test or "wire", "size": size, "drops": 0}
         try:
             total = json.loads(path.read_text())["end"]["sum_received"]
             return {**row, "messages": total["bytes"] / size,

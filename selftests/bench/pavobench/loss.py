@@ -17,7 +17,8 @@ else:
     sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
     from pavobench import table
 
-COLOURS = {table.SUBJECT: "#228833", "rxe": "#4477aa", "siw": "#ccbb44", "before": "#999999"}
+COLOURS = {table.SUBJECT: "#228833", "rxe": "#4477aa", "siw": "#ccbb44", "before": "#999999",
+           "tcp": "#ee6677", "tcp-bbr": "#aa3377", "tcp-offloads": "#66ccee"}
 NAMES = {"siw": "siw (kernel TCP)"}
 PATH = re.compile(r"path-1ms-([\d.]+)%$")
 WIDE, HIGH, LEFT, TOP, APART = 220, 150, 60, 64, 70

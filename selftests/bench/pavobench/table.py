@@ -15,11 +15,14 @@ SUBJECT = "pavo"
 # pavo on the wire that rdma_rxe needs: its ratio is of one path
 SUBJECT_ON_RULES = "pavo-rules"
 STREAMS = ("tcp", "tcp-zerocopy")
+# Those of paths alone, by --drivers: "tcp" is cubic without offloads there.
+PATH_STREAMS = ("tcp-bbr", "tcp-offloads")
+ALL_STREAMS = STREAMS + PATH_STREAMS
 # Tests that a driver may lack: iWARP connects queue pairs by rdma_cm
 PARTIAL = ("setup",)
 TAIL = "-p99.9"
 NAMES = {"rxe": "rdma_rxe", "tcp": "TCP", "tcp-zerocopy": "TCP, no copy",
-         "rxe-ud": "rdma_rxe UD"}
+         "tcp-bbr": "TCP, BBR", "tcp-offloads": "TCP, offloads", "rxe-ud": "rdma_rxe UD"}
 
 
 def spread(values):
@@ -77,7 +80,7 @@ def _rows_of(names, name):
     """{key: row} of a driver in a round. Those of streams become rows of each test of pavo
     that has their name and size."""
     rows = {key_of(row): row for row in names[name]}
-    if name not in STREAMS or SUBJECT not in names:
+    if name not in ALL_STREAMS or SUBJECT not in names:
         return rows
     streams = {key[1:]: row for key, row in rows.items()}
     return {key: {**streams[key[1:]], "op": key[0]}
@@ -92,7 +95,7 @@ def _ratios(rounds, other, subject, same):
         on_rules = other == "rxe" and SUBJECT_ON_RULES in names
         ours = _rows_of(names, SUBJECT_ON_RULES if on_rules else subject)
         theirs = _rows_of(names, other)
-        if same and other not in STREAMS and any(
+        if same and other not in ALL_STREAMS and any(
                 key[1] not in PARTIAL for key in ours.keys() ^ theirs.keys()):
             raise UnequalRounds(f"round {number}: {other} and {subject} have different rows")
         for key in [key for key in theirs if key in ours]:
