@@ -3,6 +3,7 @@
 # Owns: the command line of pavo-vm. Turns arguments into a Machine and jobs,
 # runs them and returns the exit code. Called by ../pavo-vm only.
 import argparse
+import fcntl
 import os
 import pathlib
 import re
@@ -203,6 +204,33 @@ def _kernel(options):
     return kernels.default()
 
 
+def _hold(folder, how):
+    """Locks a folder for as long as this process lives. False: another one holds it."""
+    try:
+        held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(held, how | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(held)
+        return False
+    return True
+
+
+def _cached_run_folder():
+    """One of the newest RUNS_KEPT; older ones go, but those of runs that have not ended."""
+    base = cache_dir("runs")
+    old = sorted((p for p in base.iterdir() if p.is_dir()
+                  and not p.is_symlink()), key=lambda p: p.name)
+    for folder in old[:-RUNS_KEPT]:
+        if _hold(folder, fcntl.LOCK_EX):
+            shutil.rmtree(folder, ignore_errors=True)
+    folder = pathlib.Path(tempfile.mkdtemp(prefix=time.strftime("%Y%m%d-%H%M%S-"), dir=base))
+    _hold(folder, fcntl.LOCK_SH)
+    return folder
+
+
 def _run_folder(wanted):
     """A fresh folder for this run's logs."""
     if wanted:
@@ -218,13 +246,7 @@ def _run_folder(wanted):
         pathlib.Path(os.environ["PAVO_LOGS"]).mkdir(parents=True, exist_ok=True)
         return pathlib.Path(tempfile.mkdtemp(prefix="guest-",
                                              dir=os.environ["PAVO_LOGS"]))
-    base = cache_dir("runs")
-    old = sorted((p for p in base.iterdir() if p.is_dir()
-                  and not p.is_symlink()), key=lambda p: p.name)
-    for folder in old[:-RUNS_KEPT]:
-        shutil.rmtree(folder, ignore_errors=True)
-    stamp = time.strftime("%Y%m%d-%H%M%S-")
-    return pathlib.Path(tempfile.mkdtemp(prefix=stamp, dir=base))
+    return _cached_run_folder()
 
 
 def _machine(options, ui):

@@ -3,19 +3,31 @@
 #
 # Unit test of the arguments of pavo-vm: wrong ones have status 244 and a sentence that names
 # the argument, and no machine is started; kernel arguments are no parameters of a module.
-# Prints TAP. Run by the group unit through Meson; touches nothing.
+# Folders of runs are kept as long as they are needed. Prints TAP. Run by the group unit through Meson.
+import os
 import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 
 sys.dont_write_bytecode = True
 TREE = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(TREE / "selftests"))
+sys.path[:0] = [str(TREE / "selftests"), str(TREE / "qemu-scripts")]
 
-from runner import tests  # noqa: E402  (path set above)
+from pavovm import cli  # noqa: E402  (path set above)
+from runner import tests  # noqa: E402
 
 VM = TREE / "qemu-scripts/pavo-vm"
+# A process that takes a folder for a run, says which, and ends with its input
+TAKE_FOLDER = """
+import sys
+sys.dont_write_bytecode = True
+sys.path.insert(0, sys.argv[1])
+from pavovm import cli
+print(cli._cached_run_folder(), flush=True)
+sys.stdin.read()
+"""
 
 
 def refuses(argument, value, reason):
@@ -63,7 +75,26 @@ def kernel_arguments_name_no_module():
             assert not re.search(r"\bpavo\.(node|share|modules|host)=", text), source
 
 
-TESTS = (numbers_are_positive, memory_is_a_size, expressions_are_valid,
+def folders_of_runs_under_way_stay():
+    """Of older runs only the newest are kept, but one that has not ended keeps its own."""
+    with tempfile.TemporaryDirectory() as cache:
+        os.environ["PAVO_CACHE"] = cache
+        under_way = subprocess.Popen([sys.executable, "-c", TAKE_FOLDER, TREE / "qemu-scripts"],
+                                     stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        first = pathlib.Path(under_way.stdout.readline().strip())
+        ended = first.with_name("00000000-ended")
+        ended.mkdir()
+        for number in range(2 * cli.RUNS_KEPT):
+            first.with_name(f"99999999-{number:06}").mkdir()
+        cli._cached_run_folder()
+        assert first.is_dir() and not ended.exists()
+        under_way.communicate("end\n")
+        cli._cached_run_folder()
+        assert not first.exists()
+        assert len(list(first.parent.glob("9*"))) == cli.RUNS_KEPT
+
+
+TESTS = (folders_of_runs_under_way_stay, numbers_are_positive, memory_is_a_size, expressions_are_valid,
          version_is_that_of_all, kernel_arguments_name_no_module)
 
 sys.exit(tests.run("arguments of pavo-vm", TESTS))
