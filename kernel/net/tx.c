@@ -16,6 +16,7 @@
 #include <net/ip6_route.h>
 #include <net/ipv6.h>
 #include <net/route.h>
+#include <net/sch_generic.h>
 #include "net/net.h"
 #include "stats.h"
 #include "net_private.h"
@@ -249,6 +250,20 @@ static void count_sent(const struct pavo_stats *stats, unsigned int packets,
 {
 	pavo_stats_add_bh(stats, tx_packets, packets);
 	pavo_stats_add_bh(stats, tx_bytes, bytes);
+}
+
+bool pavo_tx_is_paced(const struct dst_entry *dst)
+{
+	const struct netdev_queue *queue = netdev_get_tx_queue(dst->dev, 0);
+
+	/* An interface without a queueing discipline has one that does nothing. */
+	return !strcmp(rcu_dereference(queue->qdisc)->ops->id, "fq");
+}
+
+void pavo_tx_set_departure(struct sk_buff *skb, u64 at)
+{
+	/* The third argument is a bool, and from Linux 6.11 on SKB_CLOCK_MONOTONIC. */
+	skb_set_delivery_time(skb, ns_to_ktime(at), true);
 }
 
 static int send_addressed(const struct pavo_flow *flow, struct sk_buff *skb)

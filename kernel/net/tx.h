@@ -119,6 +119,17 @@ int pavo_coalesced_send(const struct pavo_stats *stats,
 
 /* tx.c: all consume the reference to the route @dst; NULL: there is none */
 
+/**
+ * pavo_tx_is_paced - true if the first queue of the route's interface is sch_fq.
+ * @dst: the route
+ *
+ * Context: RCU read side.
+ */
+bool pavo_tx_is_paced(const struct dst_entry *dst);
+
+/** pavo_tx_set_departure - let sch_fq hold a packet until @at, ns (CLOCK_MONOTONIC). */
+void pavo_tx_set_departure(struct sk_buff *skb, u64 at);
+
 /* pavo_tx_finish - pavo_tx_finish_icrc() with a route. */
 int pavo_tx_finish(const struct pavo_stats *stats, const struct pavo_flow *flow,
 		   struct dst_entry *dst, struct sk_buff *skb,

@@ -112,6 +112,13 @@ static __always_inline enum pavo_icrc_defer decide_icrc(struct pavo_xmit *x)
 	return x->defer;
 }
 
+bool pavo_xmit_is_paced(struct pavo_xmit *x)
+{
+	const struct dst_entry *dst = find_xmit_route(x);
+
+	return dst && pavo_tx_is_paced(dst);
+}
+
 u32 pavo_xmit_most(struct pavo_xmit *x)
 {
 	return decide_icrc(x) ? PAVO_GSO_BYTES / x->mtu : 1;
@@ -264,6 +271,7 @@ static enum pavo_status end_coalesced(struct pavo_xmit *x,
 {
 	struct pavo_coalesced *coalesced = &x->tx->coalesced;
 
+	x->departure = 0;
 	if (pkt->pad)
 		skb_put_zero(x->skb, pkt->pad);
 	coalesced->len[coalesced->count++] = x->skb->len - x->begin;
@@ -367,6 +375,8 @@ enum pavo_status pavo_xmit_end(struct pavo_xmit *x, const struct pavo_pkt *pkt)
 
 	if (x->coalesced)
 		return end_coalesced(x, pkt);
+	if (unlikely(x->departure))
+		pavo_tx_set_departure(x->skb, x->departure);
 	if (x->deferred)
 		err = pavo_tx_send_deferred(x->tx->stats, x->flow,
 					    take_xmit_route(x), x->skb, pkt,

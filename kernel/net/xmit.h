@@ -115,6 +115,7 @@ enum pavo_pages {
  * @flow:       the path, that of @tx or of a datagram
  * @pages:      whether its pages may be attached
  * @retransmit: they were sent before
+ * @departure:  when they leave, ns, if pavo_xmit_is_paced(); 0: at once
  * @messages:   number of messages that the sender has now, this one included
  * @mtu:        path MTU
  * @skb:        the packet that payload goes to
@@ -134,6 +135,7 @@ struct pavo_xmit {
 	struct pavo_flow *flow;
 	enum pavo_pages pages;
 	bool retransmit;
+	u64 departure;
 	u32 messages;
 	u32 mtu;
 	struct sk_buff *skb;
@@ -216,6 +218,7 @@ static inline void pavo_xmit_init(struct pavo_xmit *x, struct pavo_tx *tx,
 	x->flow = flow;
 	x->pages = PAVO_PAGES_COPY;
 	x->retransmit = false;
+	x->departure = 0;
 	x->messages = 1;
 	x->mtu = mtu;
 	x->dst = NULL;
@@ -230,6 +233,15 @@ static inline void pavo_xmit_drop(struct pavo_xmit *x)
 		dst_release(x->dst);
 	x->routed = false;
 }
+
+/**
+ * pavo_xmit_is_paced - true if the interface of the route holds packets until their departure, as
+ * sch_fq does.
+ * @x: from pavo_xmit_init()
+ *
+ * Context: BH disabled, RCU read side.
+ */
+bool pavo_xmit_is_paced(struct pavo_xmit *x);
 
 /** pavo_xmit_most - most packets of one message that one call may have, at least 1. BH disabled. */
 u32 pavo_xmit_most(struct pavo_xmit *x);

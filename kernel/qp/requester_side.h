@@ -67,6 +67,7 @@ struct pavo_tx_cursor {
  * @notify_drained: raise SQ_DRAINED when no request is outstanding
  * @pause:      time in ns until which no packet is sent, after the interface refused one; 0: none
  * @drr:        its DRR queue and credits (requester/drr_queue.c)
+ * @departure:  when the packet behind those that were sent last may leave, ns (pacing.h)
  * @hrtimer:    fires at the deadlines of the timers and at the end of @pause
  * @post_lock:  protects posts of kernel consumers
  * @wr_id:      of kernel consumers, by WQE slot
@@ -101,6 +102,7 @@ struct pavo_requester {
 	bool far;
 	bool notify_drained;
 	u64 pause;
+	u64 departure;
 	struct pavo_drr_queue drr;
 	struct hrtimer hrtimer;
 	spinlock_t post_lock; /* posts of kernel consumers */

@@ -180,6 +180,7 @@ void pavo_requester_reset(struct pavo_qp *qp)
 	req->far = false;
 	req->notify_drained = false;
 	req->pause = 0;
+	req->departure = 0;
 	req->posted = 0;
 }
 

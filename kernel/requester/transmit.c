@@ -7,6 +7,7 @@
  * (recovery.h) sends next. For a retransmission that moves back. Called by requester.c with the
  * side owned.
  */
+#include "requester/pacing.h"
 #include "requester/recovery_sack.h"
 #include "requester/selective_repair.h"
 #include "requester_private.h"
@@ -237,9 +238,38 @@ static void move_cursor(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 span,
 		*cur = (struct pavo_tx_cursor){ .wqe = cur->wqe + 1 };
 }
 
-/* Note that the @span packets at the cursor were sent, and move the cursor behind them. */
+/*
+ * When packets leave that are sent now, ns; 0: at once. The PSNs of a read are its responses, which
+ * the peer sends.
+ */
+static u64 find_departure(struct pavo_qp *qp, const struct pavo_swqe *wqe,
+			  struct pavo_xmit *x)
+{
+	struct pavo_requester *req = &qp->req;
+	const struct pavo_recovery *r = &req->recovery;
+
+	if (!r->sacks || !r->board->rack.srtt || pavo_op_is_answered(wqe->op) ||
+	    likely(!pavo_xmit_is_paced(x)))
+		return 0;
+	return max(req->departure, pavo_requester_get_time(req));
+}
+
+/* Packets leave at @at; the next ones leave later. */
+static void note_departure(struct pavo_requester *req, u64 at, u32 packets)
+{
+	const struct pavo_recovery *r = &req->recovery;
+	u64 gap = pavo_pacing_get_gap(&r->cwnd, r->board->rack.srtt);
+
+	req->departure = at + packets * gap;
+}
+
+/*
+ * Note that the @span packets at the cursor were sent, or leave at @departure, and move the cursor
+ * behind them.
+ */
 static void record_sent(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 span,
-			bool ack_req, const struct pavo_sgl_pos *pos)
+			bool ack_req, u64 departure,
+			const struct pavo_sgl_pos *pos)
 {
 	bool answered = pavo_op_is_answered(wqe->op);
 	struct pavo_recovery *r = &qp->req.recovery;
@@ -254,6 +284,10 @@ static void record_sent(struct pavo_qp *qp, struct pavo_swqe *wqe, u32 span,
 
 	if (pavo_recovery_send_needs_time(r))
 		now = pavo_requester_get_time(&qp->req);
+	if (unlikely(departure)) {
+		now = departure;
+		note_departure(&qp->req, departure, span);
+	}
 	/* It may have waited for a credit: its answer has the whole timeout. */
 	if (unlikely(qp->req.drr.active) && !pavo_recovery_get_in_flight(r))
 		pavo_timer_hold(&r->timer, ktime_get_ns());
@@ -301,6 +335,7 @@ static enum pavo_status send_next_request(struct pavo_qp *qp,
 	bool ack;
 
 	ack = !answered && needs_ack(qp, wqe, span);
+	x->departure = find_departure(qp, wqe, x);
 	status = pavo_request_send(qp, wqe, x, cur->pkt, &pos, span, ack);
 	switch (status) {
 	case PAVO_ST_OK:
@@ -315,7 +350,7 @@ static enum pavo_status send_next_request(struct pavo_qp *qp,
 		wqe->status = status;
 		return status;
 	}
-	record_sent(qp, wqe, span, ack, &pos);
+	record_sent(qp, wqe, span, ack, x->departure, &pos);
 	return PAVO_ST_OK;
 }
 

@@ -315,6 +315,16 @@ static void push_ip6(struct sk_buff *skb, const struct pavo_flow *flow)
 	ip->daddr = flow->daddr;
 }
 
+/* Its interface has no queue. */
+bool pavo_tx_is_paced(const struct dst_entry *dst)
+{
+	return false;
+}
+
+void pavo_tx_set_departure(struct sk_buff *skb, u64 at)
+{
+}
+
 int pavo_tx_finish(const struct pavo_stats *stats, const struct pavo_flow *flow,
 		   struct dst_entry *dst, struct sk_buff *skb, unsigned int pad)
 {

@@ -11,6 +11,7 @@
 #include "random.h"
 
 extern "C" {
+#include "requester/pacing.h"
 #include "requester/rack.h"
 #include "wire/psn_set.h"
 }
@@ -139,6 +140,21 @@ TEST(Rack, TheWindowIsAQuarterOfARoundTripAndWidens)
 	for (int i = 0; i < PAVO_RACK_CALM; i++)
 		pavo_rack_recovered(&r.rack);
 	EXPECT_EQ(pavo_rack_get_window(&r.rack, 0), 250u);
+}
+
+TEST(Pacing, TheCwndAndAQuarterLeaveInARoundTripAndTwoInSlowStart)
+{
+	pavo_cwnd w;
+
+	pavo_cwnd_init(&w);
+	w.size = 100;
+	w.threshold = 50;
+	EXPECT_EQ(pavo_pacing_get_gap(&w, 1000), 1000u * 1024 / 125);
+	w.threshold = 101;
+	EXPECT_EQ(pavo_pacing_get_gap(&w, 1000), 1000u * 1024 / 200);
+	w.size = PAVO_CWND_FLOOR;
+	w.threshold = PAVO_CWND_FLOOR;
+	EXPECT_EQ(pavo_pacing_get_gap(&w, 1), 1024u / 5);
 }
 
 TEST(Rack, AProbeWaitsForTwoRoundTripsOrWhatTheyVaryByAndThenLonger)
