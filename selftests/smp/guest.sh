@@ -48,7 +48,7 @@ verbs()
 		--only budget.loopback_counted --only budget.full --only budget.resize \
 		--only budget.flush --only budget.timers --only budget.walks \
 		--only budget.many_reads --only budget.faults --only budget.links \
-		--only poll.no_calls --only poll.around --only poll.flags
+		--only poll.no_calls --only poll.around --only poll.flags --only paced.
 }
 
 # Shared memory, written at random while others work.
