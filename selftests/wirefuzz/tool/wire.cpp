@@ -55,7 +55,8 @@ std::vector<pw::Bytes> fragment(const pw::Bytes &frame, size_t at)
 	const size_t body = ip_at + ip4_octets;
 	std::vector<pw::Bytes> parts;
 
-	if (frame.size() <= body + 8 * at)
+	/* It may be any number of 64 bits. */
+	if (at > frame.size() || frame.size() <= body + 8 * at)
 		return {frame};
 	for (int second = 0; second < 2; second++) {
 		const size_t from = second ? body + 8 * at : body;
