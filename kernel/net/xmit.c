@@ -114,8 +114,12 @@ static __always_inline enum pavo_icrc_defer decide_icrc(struct pavo_xmit *x)
 
 bool pavo_xmit_is_paced(struct pavo_xmit *x)
 {
-	const struct dst_entry *dst = find_xmit_route(x);
+	const struct dst_entry *dst;
 
+	/* Those leave together, and only where a peer is on this machine. */
+	if (x->tx->coalesced.skb)
+		return false;
+	dst = find_xmit_route(x);
 	return dst && pavo_tx_is_paced(dst);
 }
 
