@@ -97,15 +97,16 @@ fi
 pavo-barrier matrix $wait_long || exit 1
 
 # On a path that loses, repeats and reorders packets each end is the sender: what one holds or sends
-# again is nothing that the other does not know.
+# again is nothing that the other does not know. rdma_rxe itself completes atomics without their result
+# there, also towards its like (TYPE=rxe: lossy.mixed_20ms of verbs), so as the sender it has none.
 lossy=(data.send.mtu_1024 data.send.mtu_4096 data.write.mtu_4096 data.read.mtu_1024
-	data.read.mtu_4096 atomic.many_outstanding order.mixed)
+	data.read.mtu_4096)
 tc qdisc add dev eth0 root netem limit 10000 delay 1ms loss 2% duplicate 1% reorder 25% || exit 1
 pavo-barrier lossy 300 || exit 1
 if [ "$NODE" = 1 ]; then
 	# shellcheck disable=SC2046
 	{
-	matrix $port4 v4 passive $(each only "${lossy[@]}")
+	matrix $port4 v4 passive $(each only "${lossy[@]}" atomic.many_outstanding order.mixed)
 	matrix $port4 v4 active --swap $(each only "${lossy[@]}")
 	}
 fi
