@@ -329,6 +329,13 @@ enum pavo_status pavo_xmit_end(struct pavo_xmit *x, const struct pavo_pkt *pkt);
 typedef enum pavo_status pavo_xmit_gather(void *source, struct pavo_xmit *x,
 					  u32 len);
 
+/** pavo_xmit_gather_none - the function of a packet without payload. */
+static inline enum pavo_status
+pavo_xmit_gather_none(void *source, struct pavo_xmit *x, u32 len)
+{
+	return PAVO_ST_OK;
+}
+
 /**
  * pavo_xmit - send packets of one message.
  * @x:      from pavo_xmit_init()

@@ -15,12 +15,6 @@
  */
 #define PAVO_CNP_PERIOD_NS 50000
 
-static enum pavo_status gather_nothing(void *source, struct pavo_xmit *x,
-				       u32 len)
-{
-	return PAVO_ST_OK;
-}
-
 /* Both sides may be here at once, and send one each. */
 static bool is_cnp_recent(struct pavo_qp *qp)
 {
@@ -46,6 +40,6 @@ void pavo_cnp_send(struct pavo_qp *qp, struct pavo_tx *tx)
 	if (is_cnp_recent(qp))
 		return;
 	pavo_xmit_init(&x, tx, &qp->flow, qp->attr.mtu);
-	if (!pavo_xmit(&x, &pkt, 0, gather_nothing, NULL))
+	if (!pavo_xmit(&x, &pkt, 0, pavo_xmit_gather_none, NULL))
 		pavo_count(qp, np_cnp_sent);
 }

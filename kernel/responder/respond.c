@@ -198,12 +198,6 @@ static void begin_response(struct pavo_qp *qp, struct pavo_xmit *x)
 	pavo_xmit_init(x, &qp->resp.side.tx, &qp->flow, qp->attr.mtu);
 }
 
-/* A response without payload. */
-static enum pavo_status gather_none(void *source, struct pavo_xmit *x, u32 len)
-{
-	return PAVO_ST_OK;
-}
-
 /*
  * Send a response without payload. One without a route counts as lost: the peer's loss timer
  * expires.
@@ -216,7 +210,8 @@ static enum pavo_status send_empty(struct pavo_qp *qp, struct pavo_pkt *pkt)
 
 	begin_response(qp, &x);
 	trace_pavo_transmit(qp, pkt, 0);
-	if (likely(pavo_xmit(&x, pkt, 0, gather_none, NULL) != PAVO_ST_BUSY)) {
+	if (likely(pavo_xmit(&x, pkt, 0, pavo_xmit_gather_none, NULL) !=
+		   PAVO_ST_BUSY)) {
 		qp->resp.expected.marked = false;
 		return PAVO_ST_OK;
 	}
