@@ -1,11 +1,35 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# Owns: the account of one run's time - for programs as JSON, for people as a few lines.
-# Called by session.py; writes the file that it is told.
+# Owns: what a run says of itself - the account of its time, for programs as JSON and for
+# people as a few lines, and what a log says of failures. Called by session.py; writes the
+# file that it is told.
 import json
+import re
 
 LONGEST = 10
 BUSIEST = 5
+# A failed result in a log: program.py may have put the time in front, pavo-vm the node.
+FAILED = re.compile(r"^(\[[^]]*\] )?(node\d+\| ?)?not ok\b")
+BEFORE, BEHIND, END = 30, 10, 40
+MOST = 160
+
+
+def pick_failures(lines):
+    """The lines of a log that explain its failures: tests say why before or behind their
+    result. The end of the log, if it has no failed result."""
+    chosen = set()
+    for at, line in enumerate(lines):
+        if FAILED.match(line):
+            chosen.update(range(max(0, at - BEFORE), min(len(lines), at + BEHIND)))
+    if not chosen:
+        return lines[-END:]
+    picked, last = [], -1
+    for at in sorted(chosen)[:MOST]:
+        if at != last + 1:
+            picked.append("[...]")
+        picked.append(lines[at])
+        last = at
+    return picked
 
 
 def _kinds(items, boots, compiled):

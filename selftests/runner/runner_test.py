@@ -13,7 +13,7 @@ import tempfile
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-from runner import tap, tests  # noqa: E402  (path set above)
+from runner import report, tap, tests  # noqa: E402  (path set above)
 from runner.program import Execution, Program  # noqa: E402
 
 
@@ -177,11 +177,24 @@ def the_log_has_the_times():
     assert [r.name for r in execution.results] == ["one"], execution.results
 
 
+def a_failure_is_shown_with_its_reasons():
+    """Whatever the log says later; without a failed result its end is shown."""
+    passed = [f"[{n}.00 s, +1.00] ok {n} fine" for n in range(200)]
+    log = passed + ["# grew by 2", "[200.00 s, +1.00] node1| not ok 201 bad"] + passed
+    picked = report.pick_failures(log)
+    assert picked[0] == "[...]" and picked[1] == passed[-29], picked
+    assert picked[-11:-9] == log[200:202] and len(picked) == 41, picked
+    assert report.pick_failures(passed) == passed[-40:]
+    assert report.pick_failures(["not ok 1 a"]) == ["not ok 1 a"]
+    assert len(report.pick_failures(["not ok 1 a"] * 1000)) == report.MOST
+
+
 TESTS = (what_is_reported_is_counted, what_was_planned_has_to_come,
          more_than_was_planned, a_status_that_nothing_explains, a_guest_that_failed,
          nothing_at_all, each_node_has_its_plan, by_status_alone, cpu_seconds_are_counted,
          one_that_does_not_end, one_that_does_not_start,
          one_that_is_killed_first, each_result_has_its_time,
-         a_boot_is_no_part_of_a_test, nodes_do_not_share_a_clock, the_log_has_the_times)
+         a_boot_is_no_part_of_a_test, nodes_do_not_share_a_clock, the_log_has_the_times,
+         a_failure_is_shown_with_its_reasons)
 
 sys.exit(tests.run("runner", TESTS))

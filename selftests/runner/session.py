@@ -122,7 +122,7 @@ class Session:
         self.running.discard(execution)
         seconds = time.monotonic() - began
         if reader.failures and not self.screen.live:
-            self._show_tail(log)
+            self._show_failures(log)
         with self.lock:
             self._keep_item(item, execution, began - at, seconds)
             self._keep_durations(item, execution, seconds)
@@ -157,10 +157,10 @@ class Session:
         elif result.kind in ("skip", "note"):
             self.screen.line(f"  {result.kind} {told}")
 
-    def _show_tail(self, log):
+    def _show_failures(self, log):
         lines = log.read_text(errors="replace").splitlines()
-        self.screen.line(f"  --- end of {os.path.relpath(log)}",
-                         *(f"  | {line}" for line in lines[-40:]))
+        self.screen.line(f"  --- of {os.path.relpath(log)}",
+                         *(f"  | {line}" for line in report.pick_failures(lines)))
 
     def _keep_durations(self, item, execution, seconds):
         """What failed took as long as it took to fail."""
