@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "../common/options.h"
+#include "numbers.hpp"
 #include "runner.hpp"
 
 namespace {
@@ -29,59 +30,14 @@ struct Options {
 	bool shrinks = true;
 };
 
-/* "1,4-6" */
-template <class Number> std::set<Number> parse_numbers(const std::string &text)
-{
-	std::set<Number> numbers;
-
-	for (size_t at = 0; at < text.size();) {
-		size_t used = 0;
-		const uint64_t first = std::stoull(text.substr(at), &used);
-		uint64_t last = first;
-
-		at += used;
-		if (at < text.size() && text[at] == '-') {
-			last = std::stoull(text.substr(at + 1), &used);
-			at += used + 1;
-		}
-		for (uint64_t n = first; n <= last; n++)
-			numbers.insert(Number(n));
-		if (at < text.size() && text[at++] != ',')
-			throw std::invalid_argument(text);
-	}
-	return numbers;
-}
-
-template <class Number> std::string print_numbers(const std::set<Number> &set)
-{
-	std::string text;
-
-	for (auto at = set.begin(); at != set.end();) {
-		const Number first = *at;
-		Number last = first;
-
-		while (++at != set.end() && *at == last + 1)
-			last = *at;
-		text += fmt::format("{}{}", text.empty() ? "" : ",", first);
-		if (last != first)
-			text += fmt::format("-{}", last);
-	}
-	/* A list of none is one, too. */
-	return text.empty() ? "none" : text;
-}
-
 Limits limits_of(const Options &o)
 {
 	Limits limits;
 
 	if (!o.messages.empty())
-		limits.messages = o.messages == "none" ?
-					  std::set<unsigned>() :
-					  parse_numbers<unsigned>(o.messages);
+		limits.messages = parse_numbers<unsigned>(o.messages);
 	if (!o.packets.empty())
-		limits.packets = o.packets == "none" ?
-					 std::set<uint64_t>() :
-					 parse_numbers<uint64_t>(o.packets);
+		limits.packets = parse_numbers<uint64_t>(o.packets);
 	limits.trace = o.trace;
 	for (size_t at = 0; at < o.without.size();) {
 		const size_t comma =

@@ -193,18 +193,22 @@ Bench::Bench(unsigned seed, uint32_t piece, unsigned attempts)
 
 bool Bench::run(int steps)
 {
-	for (; engine.pending() && steps; steps--) {
-		world.step();
-		if (recovers && !world.random.below(3000))
-			(world.random.coin() ? world.a : world.b).recover();
-		renew_a();
-		engine.look(world.now);
-		other.look(world.now);
-		/* Processes look when they like. */
-		if (!world.random.below(200))
-			take_frames();
-	}
+	for (; engine.pending() && steps; steps--)
+		step();
 	return !engine.pending();
+}
+
+void Bench::step()
+{
+	world.step();
+	if (recovers && !world.random.below(3000))
+		(world.random.coin() ? world.a : world.b).recover();
+	renew_a();
+	engine.look(world.now);
+	other.look(world.now);
+	/* Processes look when they like. */
+	if (!world.random.below(200))
+		take_frames();
 }
 
 void Bench::take_frames()

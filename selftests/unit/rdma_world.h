@@ -165,6 +165,7 @@ struct Bench {
 
 	/* Until nothing is pending, or the steps are used up. */
 	bool run(int steps = 2'000'000);
+	void step();
 	/* Take the frames that have come to both processes. */
 	void take_frames();
 
