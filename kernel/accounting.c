@@ -203,3 +203,12 @@ int pavo_user_charge_packet(struct pavo_user *user)
 	atomic_dec(&user->waiting);
 	return -EDQUOT;
 }
+
+u32 pavo_user_get_packet_space(struct pavo_user *user)
+{
+	int most = READ_ONCE(backlog_per_user);
+
+	if (!user)
+		return U32_MAX;
+	return (u32)max(most - atomic_read(&user->waiting), 0);
+}

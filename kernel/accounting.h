@@ -153,6 +153,8 @@ static inline void pavo_user_force_charge_packet(struct pavo_user *user)
 		atomic_inc(&user->waiting);
 }
 
+/** pavo_user_get_packet_space - packets that may wait for the user besides those that do. */
+u32 pavo_user_get_packet_space(struct pavo_user *user);
 /** pavo_user_uncharge_packet - uncharge a packet that waits no more. */
 static inline void pavo_user_uncharge_packet(struct pavo_user *user)
 {

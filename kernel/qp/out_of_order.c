@@ -41,6 +41,15 @@ static int charge_held(struct pavo_qp *qp, struct pavo_side *side,
 	return err;
 }
 
+u32 pavo_held_get_space(struct pavo_qp *qp, const struct pavo_side *side)
+{
+	int left = PAVO_HELD_OF_ADAPTER - atomic_read(&qp->dev->held_bytes);
+	u32 bytes = min(PAVO_HELD_BYTES - side->held_bytes, (u32)max(left, 0));
+
+	return min(bytes / PAVO_HELD_EACH,
+		   pavo_user_get_packet_space(qp->user));
+}
+
 static void drop_held(struct pavo_qp *qp, struct pavo_side *side,
 		      struct sk_buff *skb)
 {

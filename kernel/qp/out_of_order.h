@@ -30,6 +30,8 @@ struct pavo_rx;
 #define PAVO_HELD_PSNS PAVO_PSN_WINDOW
 /** Most bytes (truesize) that a side holds: PAVO_HELD_PSNS packets of 4 KiB, and as much again. */
 #define PAVO_HELD_BYTES (64 << 20)
+/** Most bytes of a held packet, in the mean: so PAVO_HELD_PSNS of them have space. */
+#define PAVO_HELD_EACH (PAVO_HELD_BYTES / PAVO_HELD_PSNS)
 /** Most bytes that all sides of an adapter hold. */
 #define PAVO_HELD_OF_ADAPTER (256 << 20)
 
@@ -47,6 +49,9 @@ struct pavo_rx;
  */
 int pavo_held_add(struct pavo_qp *qp, struct pavo_side *side,
 		  const struct pavo_rx *rx, u32 psn, u32 *dropped);
+
+/** pavo_held_get_space - packets that @side could hold besides those that it does. */
+u32 pavo_held_get_space(struct pavo_qp *qp, const struct pavo_side *side);
 
 /** pavo_held_release - part of pavo_side_close_gap() that is seldom: a packet is held. */
 void pavo_held_release(struct pavo_qp *qp, struct pavo_side *side, u32 psn);

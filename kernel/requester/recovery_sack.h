@@ -115,6 +115,13 @@ pavo_recovery_take_map(struct pavo_recovery *r,
 	}
 }
 
+/* @space: of struct pavo_sack: for packets behind those that the peer holds. */
+static inline void pavo_recovery_note_space(struct pavo_recovery *r, u8 space)
+{
+	r->board->bounded = space;
+	r->board->bound = pavo_psn_add(r->board->fack, space);
+}
+
 /**
  * pavo_recovery_handle_sack - event: the rest of a SACK, behind its map and the ACK in it.
  * @r:        the machine
@@ -137,6 +144,7 @@ pavo_recovery_handle_sack(struct pavo_recovery *r,
 		if (at < PAVO_SACK_PSNS)
 			policy->arrived(r, pavo_psn_add(news->psn, at), now);
 	}
+	pavo_recovery_note_space(r, sack->space);
 	pavo_recovery_note_echo(r, sack, now);
 	if (sack->dups != r->board->dups) {
 		r->board->dups = sack->dups;

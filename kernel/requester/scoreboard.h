@@ -36,11 +36,13 @@
  * @rack:     round trips
  * @ecn:      marks
  * @dups:     duplicates that the peer has counted (struct pavo_sack)
+ * @bound:    if @bounded: PSN behind the last one that the peer has space for
  * @read_end: PSN behind the read of which data was taken last
  * @generation: newest one of the data of that read, and of those before it
  *             (responder/read_copy.h)
  * @least:    newest one of the data of those before it
  * @generated: the three are set
+ * @bounded:  the latest SACK has said how many more packets the peer could hold
  * @lossy:    a packet was lost since the QP is in use
  * @waiting:  the repair timer runs for the reordering window, not for a tail loss probe
  * @probes:   probes that were sent since the last answer
@@ -61,11 +63,13 @@ struct pavo_scoreboard {
 	u32 round;
 	struct pavo_rack rack;
 	struct pavo_ecn ecn;
+	u32 bound;
 	u32 read_end;
 	u8 generation;
 	u8 least;
 	u16 dups;
 	bool generated;
+	bool bounded;
 	bool lossy;
 	bool waiting;
 	u8 probes;

@@ -49,6 +49,18 @@ static inline void pavo_sr_set_timer(struct pavo_recovery *r, u32 wait, u64 now)
 
 /* ------------------------------------------------- sending */
 
+/*
+ * True if the peer has no space for the last of @npkts new packets: it would drop that. A peer that
+ * holds nothing needs none.
+ */
+static inline bool pavo_sr_is_bounded(const struct pavo_recovery *r, u32 npkts)
+{
+	const struct pavo_scoreboard *b = r->board;
+
+	return unlikely(b->bounded) && !pavo_psn_set_is_empty(&b->held) &&
+	       pavo_psn_diff(r->next, b->bound) + (s32)npkts > 0;
+}
+
 static inline bool pavo_sr_admits(const struct pavo_recovery *r, u32 npkts)
 {
 	u32 span = pavo_psn_diff(r->sent, r->upsn);
@@ -58,7 +70,8 @@ static inline bool pavo_sr_admits(const struct pavo_recovery *r, u32 npkts)
 	/* After the loss timer what counts as in flight may be lost. */
 	if (r->probing && span)
 		return r->next == r->upsn;
-	if (!pavo_recovery_is_retransmit(r) && span + npkts > r->board->size)
+	if (!pavo_recovery_is_retransmit(r) &&
+	    (span + npkts > r->board->size || pavo_sr_is_bounded(r, npkts)))
 		return false;
 	span -= pavo_board_count_away(r->board);
 	if (unlikely(r->board->rack.drain) && span >= PAVO_CWND_LEAST)

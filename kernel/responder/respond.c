@@ -219,6 +219,14 @@ static enum pavo_status send_empty(struct pavo_qp *qp, struct pavo_pkt *pkt)
 	return PAVO_ST_BUSY;
 }
 
+/* How many more packets may be held, as a SACK says it: most requesters need not know. */
+static u8 get_hold_space(struct pavo_qp *qp)
+{
+	u32 space = pavo_held_get_space(qp, &qp->resp.side);
+
+	return space <= PAVO_SACK_SPACE_MAX ? (u8)(space + 1) : 0;
+}
+
 static void send_ack(struct pavo_qp *qp)
 {
 	struct pavo_responder *resp = &qp->resp;
@@ -230,8 +238,10 @@ static void send_ack(struct pavo_qp *qp)
 	fill_response(qp, &pkt, sack ? PAVO_OP_SACK : PAVO_OP_ACK,
 		      expected->ack_psn, resp->msn);
 	pkt.syndrome = expected->ack_syndrome;
-	if (sack)
+	if (sack) {
 		pkt.sack = pavo_expected_get_sack(expected);
+		pkt.sack.space = get_hold_space(qp);
+	}
 	if (send_empty(qp, &pkt))
 		return;
 	pavo_expected_note_time(expected, (u32)jiffies, PAVO_REACH_PERIOD);

@@ -115,7 +115,8 @@
 	F(16, 16, dups,  sack.dups)			\
 	F(8,  8,  from,  sack.from)			\
 	F(8,  6,  tries, sack.attempt)			\
-	F(32, 24, echo,  sack.echo)			\
+	F(8,  8,  space, sack.space)			\
+	F(24, 24, echo,  sack.echo)			\
 	F(64, 64, map0,  sack.map[0])			\
 	F(64, 64, map1,  sack.map[1])			\
 	F(64, 64, map2,  sack.map[2])			\

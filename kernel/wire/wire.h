@@ -117,6 +117,8 @@ static inline int pavo_generation_diff(u8 a, u8 b)
 
 /** PSNs in the map of a SACK. */
 #define PAVO_SACK_PSNS 256u
+/** Most packets that a SACK says there is space for; more are enough. */
+#define PAVO_SACK_SPACE_MAX 254u
 
 /**
  * struct pavo_sack - a selective acknowledgment. Its BTH has the PSN before the expected one, which
@@ -124,7 +126,9 @@ static inline int pavo_generation_diff(u8 a, u8 b)
  * @dups:    requests without a response that came more than once, modulo 2^16
  * @from:    where @map begins, in words: 64 PSNs
  * @attempt: of the request that came last: how often it was sent before, modulo 2^6
- * @echo:    its PSN, or that of its last packet
+ * @space:   1 + how many packets the responder could hold besides those of @map; 0: enough, or
+ *           it does not say
+ * @echo:    PSN of that request, or that of its last packet
  * @map:     PSNs that the responder holds: bit n of @map[i] is 64 * (@from + i) + n behind the
  *           expected one
  */
@@ -132,6 +136,7 @@ struct pavo_sack {
 	u16 dups;
 	u8 from;
 	u8 attempt;
+	u8 space;
 	u32 echo;
 	u64 map[PAVO_SACK_PSNS / 64];
 };

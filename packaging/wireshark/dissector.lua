@@ -77,6 +77,7 @@ local shown = {
 	dups = { "pavo.ext.duplicates", "Duplicates", base.DEC },
 	from = { "pavo.ext.map_from", "Where the map begins, 64 PSNs", base.DEC },
 	tries = { "pavo.ext.attempt", "Attempt of the request that came last", base.DEC },
+	space = { "pavo.ext.space", "1 + packets that may be held yet; 0: enough", base.DEC },
 	echo = { "pavo.ext.echo", "PSN of the request that came last", base.DEC },
 	map0 = { "pavo.ext.map0", "Held, from where the map begins", base.HEX },
 	map1 = { "pavo.ext.map1", "Held, 64 behind that", base.HEX },

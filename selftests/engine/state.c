@@ -112,6 +112,7 @@ static void mix_board(u64 *hash, const struct pavo_recovery *r)
 			  b->probes << 20 | b->generated << 18 |
 			  b->generation << 24);
 	mix(hash, (u64)b->read_end << 8 | b->least);
+	mix(hash, (u64)b->bound << 1 | b->bounded);
 	for (psn = r->upsn; psn != r->sent; psn = pavo_psn_add(psn, 1))
 		mix(hash, (u64)*pavo_board_get_time(b, psn) << 8 |
 				  *pavo_board_get_attempts(b, psn));

@@ -261,12 +261,8 @@ TEST(Parse, MigReqAndReservedBitsAreIgnored)
 			std::fill_n(header, 3, 0xff);
 			header[3] |= 0xf0;
 		}
-		if (flags_of(opcode) & PAVO_OPF_SACKETH) {
-			uint8_t *header = &set[PAVO_BTH_LEN + PAVO_AETH_LEN];
-
-			header[3] |= 0xc0;
-			header[4] = 0xff;
-		}
+		if (flags_of(opcode) & PAVO_OPF_SACKETH)
+			set[PAVO_BTH_LEN + PAVO_AETH_LEN + 3] |= 0xc0;
 		for (const Bytes &udp : {clear, set}) {
 			Parsed parsed = parse(udp);
 

@@ -101,6 +101,7 @@ pavo_pkt random_packet(Random &random, uint8_t opcode)
 	pkt.sack = {.dups = static_cast<uint16_t>(random.bits()),
 		    .from = static_cast<uint8_t>(random.bits()),
 		    .attempt = static_cast<uint8_t>(random.below(64)),
+		    .space = static_cast<uint8_t>(random.bits()),
 		    .echo = random.below(1 << 24),
 		    .map = {random.bits(), random.bits(), random.bits(),
 			    random.bits()}};

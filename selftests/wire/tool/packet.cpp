@@ -77,7 +77,7 @@ constexpr FieldTable make_field_table()
 #define RESERVED(bits)
 #define HEADER(NAME, name, more)                                      \
 	{                                                             \
-		constexpr unsigned flag = PAVO_OPF_##NAME;            \
+		[[maybe_unused]] constexpr unsigned flag = PAVO_OPF_##NAME;           \
 		PAVO_##NAME##_FIELDS(NUMBER, BYTES, RESERVED)         \
 	}
 	PAVO_QP_HEADERS(HEADER, 0)
