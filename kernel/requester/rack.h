@@ -56,6 +56,7 @@
  * @valid:     @at, @psn and @rtt are set
  * @reordered: a packet has arrived behind one that was sent later
  * @anew:      @min_rtt is to be forgotten when the round ends
+ * @doubted:   the loss timer expired since @min_rtt was measured
  * @delayed:   the mean of the last round was twice @min_rtt and PAVO_RACK_QUEUE: a queue has
  *             grown
  */
@@ -80,6 +81,7 @@ struct pavo_rack {
 	bool valid;
 	bool reordered;
 	bool anew;
+	bool doubted;
 	bool delayed;
 };
 
@@ -175,6 +177,7 @@ static inline void pavo_rack_end_round(struct pavo_rack *rack, u32 now)
 	if (rack->anew)
 		rack->min_rtt = 0;
 	rack->anew = false;
+	rack->doubted = false;
 	pavo_rack_note_min(rack, rack->reordered ? mean : rack->least, now);
 	rack->mean = mean;
 	rack->delayed = mean > 2 * rack->min_rtt + PAVO_RACK_QUEUE;
@@ -243,16 +246,24 @@ static inline void pavo_rack_note_reordering(struct pavo_rack *rack)
 }
 
 /**
- * pavo_rack_forget_min - the loss timer expired: the path may be another one, and a shorter one. An
- * answer to a retransmission would come too soon to be believed.
+ * pavo_rack_mark_doubted - the loss timer expired: the path may be shorter now, until round trips
+ * are measured again. The shortest one stays, as a queue may have grown as well.
  * @rack: the state
  */
-static inline void pavo_rack_forget_min(struct pavo_rack *rack)
+static inline void pavo_rack_mark_doubted(struct pavo_rack *rack)
 {
-	rack->min_rtt = 0;
-	rack->delayed = false;
-	rack->sum = 0;
-	rack->count = 0;
+	rack->doubted = true;
+}
+
+/**
+ * pavo_rack_is_too_soon - true if an answer to a retransmission comes far sooner than any round
+ * trip: it is one to an earlier transmission.
+ * @rack: the state
+ * @rtt:  time since the retransmission
+ */
+static inline bool pavo_rack_is_too_soon(const struct pavo_rack *rack, u32 rtt)
+{
+	return rtt < rack->min_rtt / 2 && !rack->doubted;
 }
 
 /** pavo_rack_widen - a retransmission was needless: its packet was late, or the news of it. */

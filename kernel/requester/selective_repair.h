@@ -155,9 +155,8 @@ static inline bool pavo_sr_has_jumped(const struct pavo_recovery *r, u32 psn)
 }
 
 /*
- * The packet of @psn has arrived. An answer to a retransmission that comes far sooner than any
- * round trip is one to an earlier transmission, which later ones have overtaken. A packet that
- * overtakes says nothing of the round trips of the others.
+ * The packet of @psn has arrived. An answer to an earlier transmission than the last one shows that
+ * later ones have overtaken it. A packet that overtakes says nothing of round trips of the others.
  */
 static inline void pavo_sr_note_arrival(struct pavo_recovery *r, u32 psn,
 					u64 now)
@@ -169,7 +168,7 @@ static inline void pavo_sr_note_arrival(struct pavo_recovery *r, u32 psn,
 	b->probes = 0;
 	r->probing = false;
 	if (pavo_psn_set_has(&b->resent, psn)) {
-		if (rtt < b->rack.min_rtt / 2) {
+		if (pavo_rack_is_too_soon(&b->rack, rtt)) {
 			pavo_rack_note_reordering(&b->rack);
 			return;
 		}
@@ -529,7 +528,7 @@ static inline unsigned int pavo_sr_expired(struct pavo_recovery *r, u64 now)
 	if (pavo_timer_retry(&r->timer, now))
 		return PAVO_REC_NO_RETRY;
 	pavo_cc_delay.expired(&r->cwnd);
-	pavo_rack_forget_min(&b->rack);
+	pavo_rack_mark_doubted(&b->rack);
 	b->lossy = true;
 	b->recover = r->sent;
 	pavo_psn_set_remove(&b->held, r->upsn, b->size);
@@ -549,10 +548,11 @@ static inline unsigned int pavo_sr_probe_tail(struct pavo_recovery *r, u64 now)
 	u32 last = pavo_psn_add(r->sent, -1);
 
 	r->timer.repair = 0;
-	if (++b->probes == 3)
-		pavo_cc_delay.expired(&r->cwnd);
+	/* A lost packet has not left yet, as the own interface is full: no answer is missing. */
 	if (!pavo_psn_set_is_empty(&b->lost) || r->timer.rnr)
 		return 0;
+	if (++b->probes == 3)
+		pavo_cc_delay.expired(&r->cwnd);
 	if (r->probing || pavo_board_has_arrived(b, last))
 		last = r->upsn;
 	if (pavo_psn_diff(last, b->executed) < 0)

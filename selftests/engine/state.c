@@ -91,7 +91,7 @@ static void mix_rack(u64 *hash, const struct pavo_rack *rack)
 	mix(hash, rack->count);
 	mix(hash, rack->steps | rack->calm << 8 | rack->valid << 16 |
 			  rack->reordered << 17 | rack->delayed << 18 |
-			  rack->drain << 24);
+			  rack->doubted << 19 | rack->drain << 24);
 }
 
 static void mix_board(u64 *hash, const struct pavo_recovery *r)

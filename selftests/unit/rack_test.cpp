@@ -225,4 +225,28 @@ TEST(Rack, TheShortestRoundTripIsForgotten)
 	EXPECT_EQ(drained, 5u * PAVO_RACK_DRAIN);
 }
 
+/* After the loss timer an answer may come soon, as the path may be another one; a queue is one still. */
+TEST(Rack, TheLossTimerDoubtsTheShortestRoundTrip)
+{
+	Rack r;
+	uint32_t now = 5;
+	auto round = [&](uint32_t rtt) {
+		for (uint32_t i = 0; i < PAVO_RACK_SAMPLES; i++)
+			r.arrive(now, i, now + rtt);
+		now += rtt;
+		pavo_rack_end_round(&r.rack, now);
+	};
+
+	round(1000);
+	EXPECT_TRUE(pavo_rack_is_too_soon(&r.rack, 400));
+	pavo_rack_mark_doubted(&r.rack);
+	EXPECT_FALSE(pavo_rack_is_too_soon(&r.rack, 400));
+	round(5000);
+	EXPECT_TRUE(r.rack.delayed);
+	EXPECT_TRUE(pavo_rack_is_too_soon(&r.rack, 400));
+	round(500);
+	EXPECT_FALSE(r.rack.delayed);
+	EXPECT_FALSE(pavo_rack_is_too_soon(&r.rack, 400));
+}
+
 } // namespace
