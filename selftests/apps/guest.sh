@@ -73,6 +73,8 @@ parts=" ${*:2} "
 [[ $parts == *" frameworks "* ]] && . "$here/frameworks.sh"
 # shellcheck source=selftests/apps/storage.sh
 [[ $parts == *" storage "* ]] && . "$here/storage.sh"
+# shellcheck source=selftests/apps/valkey.sh
+[[ $parts == *" valkey "* ]] && . "$here/valkey.sh"
 
 pavo-barrier end 300 || exit 1
 [ "$NODE" = 1 ] && tap_end

@@ -4,7 +4,8 @@
 # The apps group: programs that others wrote, between two guests with pavo devices:
 # rdma-core's and perftest's, UCX, libfabric, Open MPI; run-storage.sh: NVMe, NFS, iSER. Called by
 # selftests/run (which sets PAVO_*), or by hand after `make`.
-# usage: run.sh [--name NAME-PART] [PARTS...]; TYPE=rxe tries the tests themselves.
+# usage: run.sh [--name NAME-PART] [PARTS...]; TYPE=rxe tries the tests themselves; VALKEY=TREE is for
+# the part valkey.
 # PAVO_WIDE=1 (make test-full): more variants.
 set -u
 here=$(dirname "$(readlink -f "$0")")
@@ -46,5 +47,5 @@ if command -v mpicxx >/dev/null; then
 fi
 # One CPU each: two guests with more of them wait for each other on a host of two.
 exec "$PAVO_VM" cluster 2 -q --smp 1 --mem 1G --mtu 9000 \
-	--timeout "$(limit $seconds)" -- bash \
+	--env VALKEY="${VALKEY:-}" --timeout "$(limit $seconds)" -- bash \
 	"$here/guest.sh" "${options[@]}" "$TYPE" "$@"
