@@ -26,9 +26,17 @@ all_files()
 {
 	(cd "$root" && find . -xdev \( -path ./proc -o -path ./sys -o -path ./dev -o \
 		-path ./packages -o -path ./tmp -o -path ./root -o -path ./var/log -o \
-		-path ./var/cache -o -path ./var/lib/apt -o -path ./var/lib/dpkg -o \
+		-path ./run -o -path ./var/cache -o -path ./var/lib/apt -o -path ./var/lib/dpkg -o \
 		-path './lib/modules/*/modules.*' -o -path './usr/lib/modules/*/modules.*' -o \
 		-path '*/__pycache__' -o -path './var/lib/dkms/mok.*' \) -prune -o -print) | sort
+}
+
+# Sets kernel and headers. check has each test in a subshell, so this is no part of one.
+find_headers()
+{
+	kernel=$(cd "$root/lib/modules" && echo *)
+	# A link of the root; here it would lead to folders of this machine.
+	headers=$(readlink "$root/lib/modules/$kernel/build")
 }
 
 # Headers come first: packages of ours find a kernel. Then what they depend on, so that
@@ -42,9 +50,7 @@ prepare_machine()
 		sed -n 's/^Inst \([^ ]*\) .*/\1/p' | grep -vxF "$(names)")
 	# shellcheck disable=SC2086 # names
 	apt others install $others
-	kernel=$(cd "$root/lib/modules" && echo *)
-	# A link of the root; here it would lead to folders of this machine.
-	headers=$(readlink "$root/lib/modules/$kernel/build")
+	find_headers
 	[ -d "$root$headers" ]
 	in_root depmod "$kernel"
 	all_files >"$logs/files.before"
@@ -226,7 +232,8 @@ links_by_pkg_config()
 		$examples/shared_lock.cpp \$(pkg-config --cflags --libs libpavo pavodv)"
 	in_root ldd /tmp/linked | grep -E 'libpavo-rdmav[0-9]+.so => /usr/lib/.*/libibverbs/'
 	printf '%s\n' '#include <pavo/pavo.h>' '#include <pavo/mr_cache.h>' \
-		'int main(void) { return !pavo_mr_cache_create; }' >"$root/tmp/c.c"
+		'int main(int argc, char **argv)' \
+		'{ return argc > 1 && argv && !pavo_mr_cache_create(0, 0, 0); }' >"$root/tmp/c.c"
 	in_root sh -ec 'cd /tmp && cc -Wall -Wextra -Wpedantic -Werror -o c c.c \
 		$(pkg-config --cflags --libs libpavo) && ./c'
 }
@@ -311,6 +318,7 @@ purged()
 test_installed()
 {
 	check "$release: a machine with headers of a kernel" prepare_machine || return
+	find_headers
 	check "$release: packages are installed" install_all install "$version" || return
 	check "$release: each file is in its place" files_in_their_places
 	check "$release: all say one version" is_version "$version"
