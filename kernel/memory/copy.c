@@ -168,8 +168,11 @@ int pavo_region_store(const struct pavo_region *region, u64 va, u64 value)
 	return 0;
 }
 
-/* Bound for exchange_word(): other CPUs hardly change a word at each of so many attempts. */
-#define ATTEMPTS 1024
+/*
+ * Bound for exchange_word(): other CPUs seldom change a word at each of so many attempts. The
+ * caller may try again within its budget.
+ */
+#define ATTEMPTS 64
 
 /* Carry out @op by compare and exchange. Return: 0; -EAGAIN: the word changed at every attempt. */
 static int exchange_word(atomic64_t *word, const struct pavo_atomic *op,

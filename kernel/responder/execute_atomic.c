@@ -47,21 +47,19 @@ struct word_op {
 	u64 store;
 };
 
-/* The status for an error of pavo_region_atomic() or pavo_region_store(). */
+/* The status for an error of pavo_region_atomic() or pavo_region_store(), but -EAGAIN. */
 static enum pavo_status get_word_status(struct pavo_qp *qp, int err)
 {
-	switch (err) {
-	case -EINVAL:
+	if (err != -EOPNOTSUPP)
 		return PAVO_ST_INVALID;
-	case -EOPNOTSUPP:
-		pavo_count(qp->dev, device_atomics);
-		return PAVO_ST_ACCESS;
-	default:
-		return PAVO_ST_FAILED;
-	}
+	pavo_count(qp->dev, device_atomics);
+	return PAVO_ST_ACCESS;
 }
 
-/* Execute @op, and keep the result as a resource: the response of one packet. */
+/*
+ * Execute @op, and keep the result as a resource: the response of one packet. If other CPUs change
+ * the word all the time the packet is deferred.
+ */
 static enum pavo_status execute_word(struct pavo_qp *qp,
 				     const struct pavo_pkt *pkt,
 				     const struct word_op *op)
@@ -69,22 +67,27 @@ static enum pavo_status execute_word(struct pavo_qp *qp,
 	struct pavo_resource *res;
 	struct pavo_region *region;
 	enum pavo_status status;
+	u64 orig = 0;
 	int err;
 
 	status = find_word(qp, pkt, op->access, &region);
 	if (status)
 		return status;
-	res = pavo_resource_new(qp, pkt);
-	if (!res)
+	if (!pavo_resource_is_free(qp))
 		err = -EINVAL;
 	else if (op->access == IB_ACCESS_REMOTE_ATOMIC)
-		err = pavo_region_atomic(region, pkt->va, &op->atomic,
-					 &res->orig);
+		err = pavo_region_atomic(region, pkt->va, &op->atomic, &orig);
 	else
 		err = pavo_region_store(region, pkt->va, op->store);
+	if (unlikely(err == -EAGAIN)) {
+		pavo_use_leave(&qp->key_state, PAVO_KEY_SLOT_WRITE);
+		return pavo_side_defer_current(&qp->resp.side, PAVO_STAGE_DATA);
+	}
 	pavo_use_end(&qp->key_state, PAVO_KEY_SLOT_WRITE);
 	if (err)
 		return get_word_status(qp, err);
+	res = pavo_resource_new(qp, pkt);
+	res->orig = orig;
 	pavo_request_answer(qp, pkt, res, 1);
 	return PAVO_ST_OK;
 }

@@ -45,6 +45,15 @@ static void give_up_replay(struct pavo_qp *qp, struct pavo_resource *res)
 		pavo_use_end(&qp->key_state, pavo_read_get_slot(qp, res));
 }
 
+/* pavo_resource_is_free - true if pavo_resource_new() finds a resource. */
+bool pavo_resource_is_free(struct pavo_qp *qp)
+{
+	const struct pavo_responder *resp = &qp->resp;
+	const struct pavo_resource *res = &resp->resources[resp->res_head];
+
+	return likely(!res->queued) || res->answered;
+}
+
 /*
  * pavo_resource_new - take a resource for one more read or atomic.
  *
@@ -59,11 +68,10 @@ struct pavo_resource *pavo_resource_new(struct pavo_qp *qp,
 	struct pavo_responder *resp = &qp->resp;
 	struct pavo_resource *res = &resp->resources[resp->res_head];
 
-	if (unlikely(res->queued)) {
-		if (!res->answered)
-			return NULL;
+	if (!pavo_resource_is_free(qp))
+		return NULL;
+	if (unlikely(res->queued))
 		give_up_replay(qp, res);
-	}
 	*res = (struct pavo_resource){
 		.kind = pkt->info->kind,
 		.ext = pkt->info->flags & PAVO_OPF_EXTATOMICETH,

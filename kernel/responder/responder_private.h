@@ -115,6 +115,7 @@ enum pavo_status pavo_execute_unreliable(struct pavo_qp *qp,
 enum pavo_status pavo_datagram(struct pavo_qp *qp, struct pavo_rx *rx);
 
 /* respond.c */
+bool pavo_resource_is_free(struct pavo_qp *qp);
 struct pavo_resource *pavo_resource_new(struct pavo_qp *qp,
 					const struct pavo_pkt *pkt);
 unsigned int pavo_read_get_slot(const struct pavo_qp *qp,

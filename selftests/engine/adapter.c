@@ -81,6 +81,10 @@ void engine_stop(void)
 	engine_dev = NULL;
 }
 
+/* Of the machine, and set as one of the module: see atomic64_try_cmpxchg() of the shim. */
+unsigned int shim_failing_exchanges;
+pavo_range_param(failing_exchanges, shim_failing_exchanges, 0, 1 << 20, 0644);
+
 extern const struct engine_param __start_engine_params[],
 	__stop_engine_params[];
 
