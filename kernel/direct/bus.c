@@ -66,12 +66,17 @@ static bool is_buffer_used(struct pavo_direct *window, u32 buffer)
 	return held;
 }
 
-/* Wait until only the window uses the pages. -EBUSY: timeout, or the process is being killed. */
-static int wait_for_device(struct pavo_direct *window, u32 buffer)
+/*
+ * Wait until only the window uses the pages. -EBUSY: timeout, or the process is being killed;
+ * -EAGAIN: the caller does not wait.
+ */
+static int wait_for_device(struct pavo_direct *window, u32 buffer, bool waits)
 {
 	const ktime_t end = ktime_add_ms(ktime_get(), DEVICE_WAIT_MS);
 
 	while (is_buffer_used(window, buffer)) {
+		if (!waits)
+			return -EAGAIN;
 		if (ktime_after(ktime_get(), end) ||
 		    fatal_signal_pending(current))
 			return -EBUSY;
@@ -80,7 +85,20 @@ static int wait_for_device(struct pavo_direct *window, u32 buffer)
 	return 0;
 }
 
-int pavo_direct_hand_over(struct pavo_direct *window, u32 range, u32 bytes)
+/* Remove the pages of the range from page tables. -EAGAIN: that waits for others. */
+static int close_range(struct pavo_direct *window, u32 range, bool waits)
+{
+	if (waits)
+		mutex_lock(&window->map_mutex);
+	else if (!mutex_trylock(&window->map_mutex))
+		return -EAGAIN;
+	unmap_range(window, range);
+	mutex_unlock(&window->map_mutex);
+	return 0;
+}
+
+int pavo_direct_hand_over(struct pavo_direct *window, u32 range, u32 bytes,
+			  bool waits)
 {
 	struct pavo_direct_slot *slot = &window->slots[range];
 	u32 buffer, uses;
@@ -91,11 +109,9 @@ int pavo_direct_hand_over(struct pavo_direct *window, u32 range, u32 bytes)
 	uses = slot->range.uses;
 	spin_unlock_bh(&window->lock);
 	/* In this state no process or driver can map it again. */
-	mutex_lock(&window->map_mutex);
-	unmap_range(window, range);
-	mutex_unlock(&window->map_mutex);
-	if (buffer != PAVO_DIRECT_NO_BUFFER)
-		err = wait_for_device(window, buffer);
+	err = close_range(window, range, waits);
+	if (!err && buffer != PAVO_DIRECT_NO_BUFFER)
+		err = wait_for_device(window, buffer, waits);
 
 	spin_lock_bh(&window->lock);
 	if (slot->range.uses != uses ||
@@ -220,8 +236,9 @@ int pavo_direct_count_bytes(struct pavo_direct *window,
 	if (!err && !last)
 		pavo_direct_publish(window, args->range);
 	spin_unlock_bh(&window->lock);
-	return last ? pavo_direct_hand_over(window, args->range, args->bytes) :
-		      err;
+	if (!last)
+		return err;
+	return pavo_direct_hand_over(window, args->range, args->bytes, true);
 }
 
 void pavo_direct_end_ranges(struct pavo_direct *window)

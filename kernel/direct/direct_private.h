@@ -163,11 +163,13 @@ void pavo_direct_publish(struct pavo_direct *window, u32 range);
 /* Wake the queue pair that waits for the range. Locked. */
 void pavo_direct_wake(struct pavo_direct_slot *slot);
 /*
- * Hand a range over from the bus side to the link side, after its last @bytes were counted. Sleeps.
+ * Hand a range over from the bus side to the link side, after its last @bytes were counted. Sleeps,
+ * for a second at most, but with @waits alone.
  * Return: 0; -EBUSY: a device may still access it, or a driver has it mapped, so the bytes do not
- * count; -EBADF: the range was disarmed.
+ * count; -EAGAIN: likewise, at once; -EBADF: the range was disarmed.
  */
-int pavo_direct_hand_over(struct pavo_direct *window, u32 range, u32 bytes);
+int pavo_direct_hand_over(struct pavo_direct *window, u32 range, u32 bytes,
+			  bool waits);
 /* Unmap ranges that were disarmed, and return their buffers to the pool. Sleeps. */
 void pavo_direct_end_ranges(struct pavo_direct *window);
 

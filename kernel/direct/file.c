@@ -58,7 +58,7 @@ static int begin_transfer(struct pavo_direct *window, bool read,
 
 /* End the transfer, of which @done bytes were copied. */
 static int finish_transfer(struct pavo_direct *window, const struct transfer *t,
-			   u32 done)
+			   u32 done, bool waits)
 {
 	struct pavo_direct_range *range = &window->slots[t->place.range].range;
 	bool last = false, current_one;
@@ -75,7 +75,9 @@ static int finish_transfer(struct pavo_direct *window, const struct transfer *t,
 	spin_unlock_bh(&window->lock);
 	if (!current_one)
 		return -EBADF;
-	return last ? pavo_direct_hand_over(window, t->place.range, done) : 0;
+	if (!last)
+		return 0;
+	return pavo_direct_hand_over(window, t->place.range, done, waits);
 }
 
 /* Copy between the buffer and the iterator. Return: bytes. */
@@ -161,7 +163,7 @@ static ssize_t do_transfer(struct kiocb *iocb, struct iov_iter *iter, bool read)
 	if (err)
 		return err;
 	done = copy_transfer(window, &t, read, iter);
-	err = finish_transfer(window, &t, done);
+	err = finish_transfer(window, &t, done, !does_not_wait(iocb));
 	if (err)
 		return err;
 	if (!done)

@@ -169,7 +169,7 @@ public:
 	/**
 	 * Writes bytes to @offset of the message; the adapter copies and counts them. Fails with
 	 * EBADF: the range is not armed for a write; ENOSPC: beyond the end of the message, none
-	 * were written; EBUSY: as commit(); EIO: the window is closed.
+	 * were written; EAGAIN: as EBUSY of commit(), but at once; EIO: the window is closed.
 	 */
 	Result<void> write(uint32_t range, uint32_t offset,
 			   std::span<const std::byte> bytes) noexcept;
