@@ -5,6 +5,8 @@
 #ifndef PAVO_SIM_NUMBERS_HPP
 #define PAVO_SIM_NUMBERS_HPP
 
+#include <charconv>
+#include <cstdint>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -12,6 +14,19 @@
 #include <fmt/format.h>
 
 namespace sim {
+
+/* The number at @text[@at], behind which @at moves. Throws std::invalid_argument with the text. */
+inline uint64_t parse_number(const std::string &text, size_t &at)
+{
+	uint64_t number = 0;
+	const char *begin = text.data() + at, *end = text.data() + text.size();
+	const auto [behind, error] = std::from_chars(begin, end, number);
+
+	if (error != std::errc())
+		throw std::invalid_argument(text);
+	at = size_t(behind - text.data());
+	return number;
+}
 
 /* @text: numbers and ranges of them, "1,4-6"; or "none". Throws std::invalid_argument. */
 template <class Number> std::set<Number> parse_numbers(const std::string &text)
@@ -21,15 +36,14 @@ template <class Number> std::set<Number> parse_numbers(const std::string &text)
 	if (text == "none")
 		return numbers;
 	for (size_t at = 0; at < text.size();) {
-		size_t used = 0;
-		const uint64_t first = std::stoull(text.substr(at), &used);
+		const uint64_t first = parse_number(text, at);
 		uint64_t last = first;
 
-		at += used;
-		if (at < text.size() && text[at] == '-') {
-			last = std::stoull(text.substr(at + 1), &used);
-			at += used + 1;
-		}
+		if (at < text.size() && text[at] == '-')
+			last = parse_number(text, ++at);
+		/* No run has so many. */
+		if (last - first > 1'000'000)
+			throw std::invalid_argument(text);
 		for (uint64_t n = first; n <= last; n++)
 			numbers.insert(Number(n));
 		if (at < text.size() && text[at++] != ',')
