@@ -120,15 +120,23 @@ static u32 get_next_resource(const struct pavo_responder *resp, u32 at)
 	return (at + 1) % resp->res_count;
 }
 
-/* End the copies of reads behind @res. */
-static void end_later_copies(struct pavo_responder *resp,
-			     const struct pavo_resource *res)
+/*
+ * Reads behind @res have older data than that, if any was sent: end their copies. The others, also
+ * those of no bytes, have data of this generation.
+ */
+static void renew_later_reads(struct pavo_responder *resp,
+			      const struct pavo_resource *res)
 {
 	u32 at = res - resp->resources;
+	struct pavo_resource *later;
 
-	while ((at = get_next_resource(resp, at)) != resp->res_head)
-		if (resp->resources[at].done)
-			resp->resources[at].copied = false;
+	while ((at = get_next_resource(resp, at)) != resp->res_head) {
+		later = &resp->resources[at];
+		if (later->done)
+			later->copied = false;
+		else
+			later->generation = resp->generation;
+	}
 }
 
 void pavo_read_copy_renew(struct pavo_qp *qp, struct pavo_resource *res)
@@ -139,8 +147,8 @@ void pavo_read_copy_renew(struct pavo_qp *qp, struct pavo_resource *res)
 	if (res->copied)
 		return;
 	if (get_offset(res) < res->done) {
-		end_later_copies(resp, res);
 		resp->generation++;
+		renew_later_reads(resp, res);
 	}
 	res->generation = resp->generation;
 }
