@@ -21,6 +21,7 @@
  * @rtt:     the shortest round trip, us; 0: unknown
  * @mean:    mean round trip of the last round, in us: more than twice @rtt if @delayed
  * @delayed: round trips have grown, since a queue has (struct pavo_rack)
+ * @marked:  routers have marked packets in the last round
  */
 struct pavo_progress {
 	u32 packets;
@@ -28,6 +29,7 @@ struct pavo_progress {
 	u32 mean;
 	bool limited;
 	bool delayed;
+	bool marked;
 };
 
 /**
@@ -99,7 +101,7 @@ static inline void pavo_cc_delay_wait(struct pavo_cwnd *w,
 				 PAVO_CWND_LEAST);
 		w->threshold = w->size;
 	} else if (pavo_cwnd_step(w, what->packets)) {
-		pavo_cwnd_grow(w, PAVO_CWND_STEP_DELAYED);
+		pavo_cwnd_grow(w, PAVO_CWND_STEP_CAUTIOUS);
 	}
 }
 
@@ -114,7 +116,8 @@ static inline void pavo_cc_delay_acked(struct pavo_cwnd *w,
 	} else if (w->size < w->threshold) {
 		pavo_cwnd_grow(w, what->packets);
 	} else if (pavo_cwnd_step(w, what->packets)) {
-		pavo_cwnd_grow(w, PAVO_CWND_STEP);
+		pavo_cwnd_grow(w, what->marked ? PAVO_CWND_STEP_CAUTIOUS :
+						 PAVO_CWND_STEP);
 		if (++w->calm < PAVO_CC_CALM)
 			return;
 		w->calm = 0;

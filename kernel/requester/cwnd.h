@@ -22,8 +22,8 @@
 #define PAVO_CWND_MOST 4096
 /** Packets by which a cwnd grows in a round trip. */
 #define PAVO_CWND_STEP 4
-/** Likewise, while round trips are long. */
-#define PAVO_CWND_STEP_DELAYED 1
+/** Likewise, while round trips are long or packets are marked: as TCP (RFC 8257, 3.3). */
+#define PAVO_CWND_STEP_CAUTIOUS 1
 
 /**
  * struct pavo_cwnd - the cwnd of a QP.

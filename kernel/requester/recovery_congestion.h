@@ -8,6 +8,7 @@
 
 #include <linux/errno.h>
 #include "requester/recovery.h"
+#include "wire/wire.h"
 
 /*
  * A sign of congestion that is no loss shrinks the cwnd, but once in a round trip. Return: true: it
@@ -45,27 +46,33 @@ pavo_recovery_handle_cnp(struct pavo_recovery *r,
 }
 
 /**
- * pavo_recovery_note_mark - event: an answer comes, whose other events follow.
+ * pavo_recovery_note_marks - event: an answer of a peer that sends SACKs comes, whose other events
+ * follow.
  * @r:      the machine
  * @policy: its policy
- * @psn:    its PSN
- * @marked: it says that a router has marked packets, or was marked itself
+ * @pkt:    the answer. BECN or its count of marks may say that routers have marked requests
+ * @marked: a router has marked the answer
  *
- * Return: 0; -ERANGE: @psn is of no request under way, so the mark does not count.
+ * Return: 0; -ERANGE: the answer is of no request under way, so its marks do not count.
  */
 static __always_inline int
-pavo_recovery_note_mark(struct pavo_recovery *r,
-			const struct pavo_recovery_policy *policy, u32 psn,
-			bool marked)
+pavo_recovery_note_marks(struct pavo_recovery *r,
+			 const struct pavo_recovery_policy *policy,
+			 const struct pavo_pkt *pkt, bool marked)
 {
-	s32 ahead = pavo_psn_diff(psn, r->upsn);
+	bool counts = pkt->info->kind != PAVO_KIND_READ;
+	s32 ahead = pavo_psn_diff(pkt->psn, r->upsn);
+	struct pavo_ecn *e = &r->board->ecn;
+	u32 marks = marked ? pkt->npkts : 0;
 
-	r->board->ecn.echoed = false;
-	if (likely(!marked))
+	if (likely(!marked && !pkt->becn &&
+		   (!counts || pkt->attempt == e->peer)))
 		return 0;
 	if (ahead < -1 || ahead >= pavo_psn_diff(r->sent, r->upsn))
 		return -ERANGE;
-	policy->marked(r);
+	if (counts)
+		marks += pavo_ecn_note_count(e, pkt->attempt);
+	policy->marked(r, marks);
 	return 0;
 }
 

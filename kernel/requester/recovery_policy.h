@@ -51,7 +51,8 @@ enum pavo_recovery_todo {
  * @older:     responses from @psn on are here no more, and are to be requested again
  * @stale:     @npkts responses from @psn on have come and were dropped: request them again
  * @needless:  a packet has arrived once more than was needed
- * @marked:    the answer that is handled next echoes a mark
+ * @marked:    the answer that is handled next says that so many packets more were marked; 0: it
+ *             does not say how many
  * @congested: the queue of the own interface is full
  * @detect:    find what is lost, after such news
  * @repair:    the repair timer expired
@@ -75,7 +76,7 @@ struct pavo_recovery_policy {
 	unsigned int (*older)(struct pavo_recovery *r, u32 psn);
 	unsigned int (*stale)(struct pavo_recovery *r, u32 psn, u32 npkts);
 	void (*needless)(struct pavo_recovery *r);
-	void (*marked)(struct pavo_recovery *r);
+	void (*marked)(struct pavo_recovery *r, u32 packets);
 	void (*congested)(struct pavo_recovery *r);
 	unsigned int (*detect)(struct pavo_recovery *r, u64 now);
 	unsigned int (*repair)(struct pavo_recovery *r, u64 now);

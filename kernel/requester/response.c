@@ -478,7 +478,7 @@ static void change_sacks(struct pavo_qp *qp, const struct pavo_pkt *pkt)
  */
 static void note_marks(struct pavo_qp *qp, const struct pavo_rx *rx)
 {
-	bool echoed = rx->pkt.becn, marked = rx->marked;
+	bool marked = rx->marked;
 
 	if (unlikely(marked))
 		pavo_count(qp, np_ecn_marked_roce_packets);
@@ -487,10 +487,12 @@ static void note_marks(struct pavo_qp *qp, const struct pavo_rx *rx)
 			pavo_cnp_send(qp, &qp->req.side.tx);
 		return;
 	}
-	if (unlikely(echoed))
+	if (unlikely(rx->pkt.becn))
 		pavo_count(qp, rx_ecn_echoes);
-	pavo_recovery_note_mark(&qp->req.recovery, &pavo_selective_repair,
-				rx->pkt.psn, qp->ecn && (echoed || marked));
+	if (qp->ecn)
+		pavo_recovery_note_marks(&qp->req.recovery,
+					 &pavo_selective_repair, &rx->pkt,
+					 marked);
 }
 
 /* Where nothing is in flight, or the peer should have echoed the mark, a CNP says nothing. */

@@ -324,7 +324,7 @@ static inline unsigned int pavo_sr_released(struct pavo_recovery *r, u32 from,
 		pavo_board_forget(b, from, pavo_psn_diff(r->upsn, from));
 	}
 	pavo_board_pass(b, r->upsn, r->upsn != r->sent);
-	pavo_ecn_count(&b->ecn, progress.packets);
+	b->ecn.acked += progress.packets;
 	if (pavo_psn_diff(r->upsn, b->round) >= 0) {
 		pavo_ecn_end_round(&b->ecn);
 		pavo_rack_end_round(&b->rack, pavo_rack_get_time(now));
@@ -332,6 +332,7 @@ static inline unsigned int pavo_sr_released(struct pavo_recovery *r, u32 from,
 	}
 	progress.delayed = b->rack.delayed;
 	progress.mean = b->rack.mean;
+	progress.marked = b->ecn.recent;
 	pavo_cc_delay.acked(&r->cwnd, &progress);
 	if (unlikely(r->cwnd.wanted))
 		todo = PAVO_REC_WIDEN;
@@ -445,10 +446,10 @@ static inline unsigned int pavo_sr_refuse(struct pavo_recovery *r, u32 psn,
 	return pavo_sr_continue(r) | PAVO_REC_RETRANSMIT;
 }
 
-/* A router has marked packets of this side, or answers. */
-static inline void pavo_sr_note_mark(struct pavo_recovery *r)
+/* A router has marked packets of this side, or answers: so many, if that is known. */
+static inline void pavo_sr_note_marks(struct pavo_recovery *r, u32 packets)
 {
-	r->board->ecn.echoed = true;
+	r->board->ecn.marked += packets;
 	if (pavo_recovery_begin_cut(r))
 		pavo_cc_delay.marked(&r->cwnd, r->board->ecn.share);
 }
@@ -590,7 +591,7 @@ static const struct pavo_recovery_policy pavo_selective_repair = {
 	.older = pavo_sr_drop_older,
 	.stale = pavo_sr_refuse,
 	.needless = pavo_sr_note_needless,
-	.marked = pavo_sr_note_mark,
+	.marked = pavo_sr_note_marks,
 	.congested = pavo_sr_note_congestion,
 	.detect = pavo_sr_detect,
 	.repair = pavo_sr_repair,

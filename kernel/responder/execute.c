@@ -374,7 +374,9 @@ static void note_congestion(struct pavo_qp *qp, const struct pavo_rx *rx)
 		return;
 	pavo_count(qp, np_ecn_marked_roce_packets);
 	e->marked = echoes;
-	if (!echoes)
+	if (echoes)
+		e->marks = (e->marks + rx->pkt.npkts) & PAVO_ATTEMPT_MASK;
+	else
 		pavo_cnp_send(qp, &qp->resp.side.tx);
 }
 

@@ -36,6 +36,7 @@
  * @ack_psn:  its PSN
  * @sacks:    the requester understands SACKs, as its last request said
  * @marked:   a request was marked by a router, and no response has echoed that yet
+ * @marks:    how many packets of requests were marked, modulo PAVO_ATTEMPT_MASK + 1
  * @holds:    @held has PSNs
  * @early:    packets that came early since none was held
  * @unreported: PSNs that came since the last ACK, while some are held
@@ -59,6 +60,7 @@ struct pavo_expected {
 	u32 ack_psn;
 	bool sacks;
 	bool marked;
+	u8 marks;
 	bool holds;
 	bool repeated;
 	u8 attempt;

@@ -167,7 +167,7 @@ static void fill_response(const struct pavo_qp *qp, struct pavo_pkt *pkt, u8 op,
 	pkt->solicited = false;
 	pkt->ack_req = false;
 	pkt->wants_sack = qp->sacks;
-	pkt->attempt = 0;
+	pkt->attempt = qp->resp.expected.sacks ? qp->resp.expected.marks : 0;
 	pkt->fecn = false;
 	pkt->becn = qp->resp.expected.marked;
 	pkt->pkey = PAVO_PKEY_DEFAULT;
@@ -406,8 +406,7 @@ static enum pavo_status send_read(struct pavo_qp *qp, struct pavo_resource *res)
 		pkt.npkts = DIV_ROUND_UP(len, qp->attr.mtu);
 	if (unlikely(res->replay) && !res->renewed)
 		pavo_read_copy_renew(qp, res);
-	if (qp->resp.expected.sacks)
-		pkt.attempt = res->generation;
+	pkt.attempt = qp->resp.expected.sacks ? res->generation : 0;
 	status = pavo_xmit(&x, &pkt, len, gather_read, &payload);
 	if (unlikely(status == PAVO_ST_BUSY))
 		pause_responding(qp);

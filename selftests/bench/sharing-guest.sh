@@ -3,7 +3,7 @@
 #
 # In a native guest: queue pairs and streams of TCP share a link of 500 Mbit/s. For each round and scenario
 # ($PAVO_OUT/ROUND-SCENARIO.*): begin and end, two looks at the queue pairs with their times; tcpN, reports of
-# iperf3; queue, what tc says of the link.
+# iperf3; begin.queue and end.queue, what tc says of the link at the time of these looks.
 # usage: sharing-guest.sh PROGRAMS ROUNDS SECONDS PAVO SCENARIO...   as sharing --help says
 # environment: BENCH_MODULES  folder of the modules of modules/build
 set -euo pipefail
@@ -32,9 +32,10 @@ narrow_link()
 	"${near[@]}" tc qdisc add dev va parent 1:1 handle 2: "$@" 2>/dev/null
 }
 
-# look FILE: the time, and all queue pairs of the sender
+# look FILE: the time, and all queue pairs of the sender; FILE.queue: the link
 look()
 {
+	"${near[@]}" tc -s qdisc show dev va >"$1.queue"
 	date +%s.%N >"$1"
 	# Its status says that there is trouble, as packets are dropped.
 	"$pavo" status --queue-pairs --json bench0 >>"$1" || true
@@ -88,7 +89,6 @@ share()
 	[ ${#clients[@]} -eq 0 ] || wait "${clients[@]}" || true
 	kill "${writers[@]}" 2>/dev/null || true
 	wait || true
-	"${near[@]}" tc -s qdisc show dev va >"$file.queue"
 }
 
 environment >"$PAVO_OUT/environment"

@@ -188,12 +188,12 @@ TEST(Delay, AQueueEndsSlowStartAndCalmBeginsItAgain)
 	round_trips(w, 1, true);
 	EXPECT_EQ(w.size, 256u);
 	round_trips(w, 4, true);
-	EXPECT_EQ(w.size, 256u + 4 * PAVO_CWND_STEP_DELAYED);
+	EXPECT_EQ(w.size, 256u + 4 * PAVO_CWND_STEP_CAUTIOUS);
 	round_trips(w, 7, false);
 	round_trips(w, 1, true);
 	round_trips(w, 8, false);
 	const uint32_t size =
-		256 + 15 * PAVO_CWND_STEP + 5 * PAVO_CWND_STEP_DELAYED;
+		256 + 15 * PAVO_CWND_STEP + 5 * PAVO_CWND_STEP_CAUTIOUS;
 
 	EXPECT_EQ(w.size, size);
 	round_trips(w, 1, false);
@@ -215,7 +215,7 @@ TEST(Delay, ALossCountsIfAQueueHasGrown)
 	EXPECT_EQ(w.size, PAVO_CWND_LEAST + 0u);
 	pavo_cwnd_set_most(&w, 4096);
 	round_trips(w, 1, true);
-	EXPECT_EQ(w.size, PAVO_CWND_LEAST + PAVO_CWND_STEP_DELAYED + 0u);
+	EXPECT_EQ(w.size, PAVO_CWND_LEAST + PAVO_CWND_STEP_CAUTIOUS + 0u);
 }
 
 /* Slow start has filled a queue: what the path holds, and as much, stays. Later it grows, slowly. */
@@ -232,7 +232,7 @@ TEST(Delay, SlowStartEndsWithAShortQueue)
 	pavo_cc_delay.acked(&w, &grown);
 	EXPECT_EQ(w.size, 64u);
 	pavo_cc_delay.acked(&w, &grown);
-	EXPECT_EQ(w.size, 64u + PAVO_CWND_STEP_DELAYED);
+	EXPECT_EQ(w.size, 64u + PAVO_CWND_STEP_CAUTIOUS);
 }
 
 TEST(Marks, ShrinkByHalfOfTheirShareAndASeventhAtLeast)
@@ -260,18 +260,39 @@ TEST(Marks, TheirShareIsSmoothed)
 	pavo_ecn_end_round(&e);
 	EXPECT_EQ(e.share, PAVO_ECN_WHOLE);
 	for (int i = 0; i < 200; i++) {
-		e.echoed = true;
-		pavo_ecn_count(&e, 25);
-		e.echoed = false;
-		pavo_ecn_count(&e, 75);
+		e.marked = 25;
+		e.acked = 100;
 		pavo_ecn_end_round(&e);
 	}
 	EXPECT_NEAR(e.share, PAVO_ECN_WHOLE / 4, PAVO_ECN_GAIN);
 	for (int i = 0; i < 200; i++) {
-		pavo_ecn_count(&e, 100);
+		e.acked = 100;
 		pavo_ecn_end_round(&e);
 	}
 	EXPECT_LE(e.share, 0 + PAVO_ECN_GAIN);
+}
+
+/* Packets that wait behind a gap are marked, and not acknowledged in that round. */
+TEST(Marks, AreAtMostTheWhole)
+{
+	pavo_ecn e;
+
+	pavo_ecn_init(&e);
+	e.marked = 300;
+	e.acked = 100;
+	pavo_ecn_end_round(&e);
+	EXPECT_EQ(e.share, PAVO_ECN_WHOLE);
+	EXPECT_EQ(e.marked, 0u);
+}
+
+TEST(Marks, ThePeersCountWraps)
+{
+	pavo_ecn e;
+
+	pavo_ecn_init(&e);
+	EXPECT_EQ(pavo_ecn_note_count(&e, 60), 60u);
+	EXPECT_EQ(pavo_ecn_note_count(&e, 60), 0u);
+	EXPECT_EQ(pavo_ecn_note_count(&e, 3), 7u);
 }
 
 } // namespace

@@ -8,8 +8,8 @@ import statistics
 
 from . import table
 
-SCENARIOS = ["pfifo100:1:0", "pfifo100:8:0", "fq_codel:8:0", "red:8:0", "fq_codel:1:1:cubic",
-             "fq_codel:1:1:dctcp", "red:1:1:dctcp", "pfifo100:1:1:cubic"]
+SCENARIOS = ["pfifo100:1:0", "pfifo100:8:0", "fq_codel:8:0", "fq_codel:16:0", "red:8:0",
+             "fq_codel:1:1:cubic", "fq_codel:1:1:dctcp", "red:1:1:dctcp", "pfifo100:1:1:cubic"]
 MESSAGE = 65536
 MEGA = 1e6
 
@@ -49,11 +49,19 @@ def stream_rates(folder, name):
 
 
 def queue_counts(folder, name):
-    """What the queue has refused or dropped, and marked."""
-    text = (folder / f"{name}.queue").read_text()
-    return {word: max([int(count) for count in re.findall(pattern, text)], default=0)
-            for word, pattern in (("dropped", r"dropped (\d+)"),
-                                  ("marked", r"(?:ecn_mark|marked) (\d+)"))}
+    """
+    Packets that the queue has refused or dropped, and marked, between two looks; and those that it
+    dropped before the first one, as the link became narrow.
+    """
+    begin, end = ((folder / f"{name}.{look}.queue").read_text() for look in ("begin", "end"))
+    dropped, marked = r"dropped (\d+)", r"(?:ecn_mark|marked) (\d+)"
+
+    def most(pattern, text):
+        return max([int(count) for count in re.findall(pattern, text)], default=0)
+
+    return {"dropped_at_start": most(dropped, begin),
+            **{word: most(pattern, end) - most(pattern, begin)
+               for word, pattern in (("dropped", dropped), ("marked", marked))}}
 
 
 def measure(folder, name):
@@ -71,9 +79,9 @@ def judge(folder, scenarios, rounds):
     found = []
     for scenario in scenarios:
         names = [f"{number}-{scenario}" for number in range(1, rounds + 1)]
-        done = [measure(folder, name) for name in names if (folder / f"{name}.queue").exists()]
+        done = [measure(folder, name) for name in names if (folder / f"{name}.end").exists()]
         row = {"scenario": scenario, "rounds": done}
-        for key in ("jain", "mbit_per_s", "tcp_of_fair", "dropped", "marked"):
+        for key in ("jain", "mbit_per_s", "tcp_of_fair", "dropped_at_start", "dropped", "marked"):
             values = [one[key] for one in done if one[key] is not None]
             row[key] = table.spread(values) if values else None
         found.append(row)
@@ -83,7 +91,7 @@ def judge(folder, scenarios, rounds):
 def text(found):
     """The table for people."""
     lines = [f"{'scenario':22}{'Mbit/s of all':>20}{'Jain, queue pairs':>24}"
-             f"{'TCP, of its fair share':>26}{'dropped':>10}{'marked':>10}"]
+             f"{'TCP, of its fair share':>26}{'dropped at start':>18}{'later':>8}{'marked':>10}"]
     for row in found:
         if not row["rounds"]:
             lines.append(f"{row['scenario']:22}{'no result':>20}")
@@ -91,5 +99,6 @@ def text(found):
         tcp = table.spread_text(row["tcp_of_fair"], 2) if row["tcp_of_fair"] else "-"
         lines.append(f"{row['scenario']:22}{table.spread_text(row['mbit_per_s'], 0):>20}"
                      f"{table.spread_text(row['jain'], 3):>24}{tcp:>26}"
-                     f"{row['dropped']['median']:>10.0f}{row['marked']['median']:>10.0f}")
+                     f"{row['dropped_at_start']['median']:>18.0f}{row['dropped']['median']:>8.0f}"
+                     f"{row['marked']['median']:>10.0f}")
     return "\n".join(lines) + "\n"
