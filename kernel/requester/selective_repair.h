@@ -197,13 +197,13 @@ static inline void pavo_sr_begin_recovery(struct pavo_recovery *r, u32 fresh)
 }
 
 /*
- * The packet of @psn was sent before one that has arrived: it is lost if the reordering window has
- * passed. Return: the rest of the window; 0: lost.
+ * The packet of @psn was sent before one that has arrived @rtt after its transmission: it is lost if
+ * the reordering window has passed. Return: the rest of the window; 0: lost.
  */
-static inline u32 pavo_sr_check(struct pavo_scoreboard *b, u32 psn, u32 window,
-				u64 now)
+static inline u32 pavo_sr_check(struct pavo_scoreboard *b, u32 psn, u32 rtt,
+				u32 window, u64 now)
 {
-	s32 left = *pavo_board_get_time(b, psn) + b->rack.rtt + window -
+	s32 left = *pavo_board_get_time(b, psn) + rtt + window -
 		   pavo_rack_get_time(now);
 
 	if (left > 0)
@@ -230,19 +230,23 @@ static inline u32 pavo_sr_detect_once(struct pavo_recovery *r, u32 window,
 		at = *pavo_board_get_time(b, psn);
 		if (i == span || !pavo_rack_was_sent_before(&b->rack, at, psn))
 			break;
-		*wait = pavo_sr_check(b, psn, window, now);
+		*wait = pavo_sr_check(b, psn, b->rack.rtt, window, now);
 		if (*wait)
 			break;
 	}
 	return found;
 }
 
-/* Likewise, of those that were sent more than once. @wait becomes that of the first to end. */
+/*
+ * Likewise, of those that were sent more than once. What has arrived may have overtaken them, so
+ * they are lost once in a round trip. @wait becomes that of the first to end.
+ */
 static inline u32 pavo_sr_detect_resent(struct pavo_recovery *r, u32 window,
 					u32 *wait, u64 now)
 {
 	struct pavo_scoreboard *b = r->board;
 	u32 span = pavo_psn_diff(r->sent, r->upsn), i, found = 0;
+	u32 rtt = b->rack.rtt > b->rack.min_rtt ? b->rack.rtt : b->rack.min_rtt;
 
 	if (pavo_psn_set_is_empty(&b->resent))
 		return 0;
@@ -258,7 +262,7 @@ static inline u32 pavo_sr_detect_resent(struct pavo_recovery *r, u32 window,
 		if (at == b->rack.at ||
 		    !pavo_rack_was_sent_before(&b->rack, at, psn))
 			continue;
-		left = pavo_sr_check(b, psn, window, now);
+		left = pavo_sr_check(b, psn, rtt, window, now);
 		if (!left)
 			found++;
 		else if (!*wait || left < *wait)
