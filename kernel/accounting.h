@@ -81,9 +81,10 @@ void pavo_share_give(struct pavo_shares *shares, kuid_t account);
  * no memory cgroup is charged for these.
  * @list:    in the list of all users
  * @uid:     result of pavo_caller_account()
- * @refs:    one for each of its queue pairs
+ * @refs:    one for each of its queue pairs and direct windows
  * @waiting: packets on backlogs of its queue pairs
  * @bytes:   memory of pavo_charge_bytes()
+ * @ios:     I/Os of direct windows in flight, or that wait for their payload
  */
 struct pavo_user {
 	struct list_head list;
@@ -91,6 +92,7 @@ struct pavo_user {
 	refcount_t refs;
 	atomic_t waiting;
 	atomic_t bytes;
+	atomic_t ios;
 };
 
 /**

@@ -156,6 +156,8 @@ struct pavo_dev;
 	X(direct_busy) /* hand-overs that a device held up */    \
 	X(direct_waits) /* for a buffer of the pool */           \
 	X(direct_bounced) /* fallbacks without a buffer */       \
+	X(direct_ios) /* I/Os of the module for ranges */        \
+	X(direct_io_errors) /* of them: failed, or were short */ \
 	X(device_pages) /* of PCI devices, in regions */         \
 	X(device_atomics) /* refused: the word is in one */
 

@@ -22,6 +22,7 @@ enum pavo_status {
 	PAVO_ST_STATE, /* invalidated, or not yet valid */
 	PAVO_ST_QP, /* a memory window that is bound to another QP */
 	PAVO_ST_MW_BIND, /* memory window, region, QP or PD do not match */
+	PAVO_ST_IO, /* the I/O of a direct window's range failed */
 	PAVO_ST_MW_RANGE, /* the memory window exceeds its region or the region's rights */
 
 	/* A send WQE cannot be executed. */

@@ -27,7 +27,8 @@ void pavo_direct_publish(struct pavo_direct *window, u32 range)
 
 	pavo_direct_fill_register(&window->slots[range].range, &reg);
 	window->registers[range] = reg;
-	wake_up_interruptible_all(&window->wait);
+	if (wq_has_sleeper(&window->wait))
+		wake_up_interruptible_all(&window->wait);
 }
 
 void pavo_direct_wake(struct pavo_direct_slot *slot)
@@ -166,7 +167,7 @@ static bool is_valid_arm(const struct pavo_direct *window,
 
 /* Give a buffer to an idle range, and make it valid. Locked; not closed. */
 static int arm_slot(struct pavo_direct *window,
-		    const struct pavo_direct_arm_args *args)
+		    const struct pavo_direct_arm_args *args, bool io)
 {
 	int err = pavo_direct_take_buffer(window, args->range);
 
@@ -175,9 +176,26 @@ static int arm_slot(struct pavo_direct *window,
 		return err;
 	}
 	pavo_direct_arm(&window->slots[args->range].range, args->total,
-			args->flags);
+			args->flags, io);
 	pavo_direct_publish(window, args->range);
 	return 0;
+}
+
+int pavo_direct_arm_locked(struct pavo_direct *window,
+			   const struct pavo_direct_arm_args *args, bool io)
+{
+	if (window->closed)
+		return -EIO;
+	if (window->slots[args->range].range.state != PAVO_DIRECT_IDLE)
+		return -EBUSY;
+	return arm_slot(window, args, io);
+}
+
+void pavo_direct_revoke(struct pavo_direct *window, u32 range)
+{
+	pavo_direct_give_buffer(window, range);
+	pavo_direct_transition(&window->slots[range].range, PAVO_DIRECT_IDLE);
+	pavo_direct_publish(window, range);
 }
 
 int pavo_direct_arm_range(struct pavo_direct *window,
@@ -188,12 +206,7 @@ int pavo_direct_arm_range(struct pavo_direct *window,
 	if (!is_valid_arm(window, args))
 		return -EINVAL;
 	spin_lock_bh(&window->lock);
-	if (window->closed)
-		err = -EIO;
-	else if (window->slots[args->range].range.state != PAVO_DIRECT_IDLE)
-		err = -EBUSY;
-	else
-		err = arm_slot(window, args);
+	err = pavo_direct_arm_locked(window, args, false);
 	spin_unlock_bh(&window->lock);
 	return err;
 }
@@ -283,6 +296,7 @@ int pavo_direct_disarm(struct pavo_direct *window, u32 range)
 		break;
 	default:
 		pavo_direct_transition(&slot->range, PAVO_DIRECT_ENDING);
+		pavo_direct_drop_io(slot);
 		pavo_direct_wake(slot);
 		slot->key_state = NULL;
 	}

@@ -45,6 +45,17 @@ struct file *pavo_direct_file(struct pavo_direct *window);
 int pavo_direct_arm_range(struct pavo_direct *window,
 			  const struct pavo_direct_arm_args *args);
 
+/**
+ * pavo_direct_start_ios - arm ranges, and start an I/O for each.
+ * @window: the window
+ * @args:   one for each
+ * @n:      1 to PAVO_DIRECT_IOS
+ *
+ * Return: 0, or an errno and no range is armed. An I/O that fails does so in its work request.
+ */
+int pavo_direct_start_ios(struct pavo_direct *window,
+			  const struct pavo_direct_io_args *args, u32 n);
+
 /** pavo_direct_count_bytes - count bytes that were written or read by mmap or dma-buf. */
 int pavo_direct_count_bytes(struct pavo_direct *window,
 			    const struct pavo_direct_count_args *args);

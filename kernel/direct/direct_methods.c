@@ -73,22 +73,28 @@ UVERBS_HANDLER(PAVO_METHOD_DIRECT_OPEN)(struct uverbs_attr_bundle *attrs)
 	return install_window_file(attrs, window, &resp);
 }
 
-/* Arm, and ring @doorbell: its queue pair takes the requests that name the range. */
-static int arm_and_ring(struct ib_ucontext *context, struct pavo_direct *window,
-			const struct pavo_direct_arm_args *args, u64 doorbell)
+/* Get the doorbell of the call. Return: 0; -ENOENT: it has none; -EINVAL: it names no own QP. */
+static int get_doorbell(struct uverbs_attr_bundle *attrs, u64 *doorbell)
 {
-	struct pavo_dev *dev = to_pavo_dev(context->device);
-	struct pavo_ucontext *uctx = to_pavo_uctx(context);
+	struct ib_ucontext *context = attrs->context;
 	int err;
 
-	if (!pavo_requester_takes(dev, uctx, doorbell))
-		return -EINVAL;
-	err = pavo_direct_arm_range(window, args);
+	err = uverbs_copy_from(doorbell, attrs, PAVO_ATTR_DIRECT_DOORBELL);
 	if (err)
 		return err;
+	return pavo_requester_takes(to_pavo_dev(context->device),
+				    to_pavo_uctx(context), *doorbell) ?
+		       0 :
+		       -EINVAL;
+}
+
+/* Its queue pair takes the requests that name ranges which were armed. */
+static void take_requests(struct ib_ucontext *context, u64 doorbell)
+{
+	struct pavo_ucontext *uctx = to_pavo_uctx(context);
+
 	pavo_worker_wake(&uctx->worker);
-	pavo_requester_ring(dev, uctx, doorbell);
-	return 0;
+	pavo_requester_ring(to_pavo_dev(context->device), uctx, doorbell);
 }
 
 static int
@@ -98,15 +104,45 @@ UVERBS_HANDLER(PAVO_METHOD_DIRECT_ARM)(struct uverbs_attr_bundle *attrs)
 		uverbs_attr_get_obj(attrs, PAVO_ATTR_DIRECT_HANDLE);
 	struct pavo_direct_arm_args args;
 	u64 doorbell;
+	bool rings;
 	int err;
 
 	err = uverbs_copy_from(&args, attrs, PAVO_ATTR_DIRECT_ARM_ARGS);
 	if (err)
 		return err;
-	err = uverbs_copy_from(&doorbell, attrs, PAVO_ATTR_DIRECT_DOORBELL);
-	if (err == -ENOENT)
-		return pavo_direct_arm_range(window, &args);
-	return err ?: arm_and_ring(attrs->context, window, &args, doorbell);
+	err = get_doorbell(attrs, &doorbell);
+	rings = !err;
+	if (err && err != -ENOENT)
+		return err;
+	err = pavo_direct_arm_range(window, &args);
+	if (!err && rings)
+		take_requests(attrs->context, doorbell);
+	return err;
+}
+
+static int
+UVERBS_HANDLER(PAVO_METHOD_DIRECT_IO)(struct uverbs_attr_bundle *attrs)
+{
+	struct pavo_direct *window =
+		uverbs_attr_get_obj(attrs, PAVO_ATTR_DIRECT_HANDLE);
+	const struct pavo_direct_io_args *args;
+	u64 doorbell;
+	bool rings;
+	int n, err;
+
+	n = uverbs_attr_ptr_get_array_size(attrs, PAVO_ATTR_DIRECT_IO_ARGS,
+					   sizeof(*args));
+	if (n <= 0)
+		return n ?: -EINVAL;
+	args = uverbs_attr_get_alloced_ptr(attrs, PAVO_ATTR_DIRECT_IO_ARGS);
+	err = get_doorbell(attrs, &doorbell);
+	rings = !err;
+	if (err && err != -ENOENT)
+		return err;
+	err = pavo_direct_start_ios(window, args, n);
+	if (!err && rings)
+		take_requests(attrs->context, doorbell);
+	return err;
 }
 
 static int
@@ -190,6 +226,15 @@ DECLARE_UVERBS_NAMED_METHOD(
 			   UA_OPTIONAL));
 
 DECLARE_UVERBS_NAMED_METHOD(
+	PAVO_METHOD_DIRECT_IO, WINDOW(READ),
+	UVERBS_ATTR_PTR_IN(
+		PAVO_ATTR_DIRECT_IO_ARGS,
+		UVERBS_ATTR_MIN_SIZE(sizeof(struct pavo_direct_io_args)),
+		UA_MANDATORY, UA_ALLOC_AND_COPY),
+	UVERBS_ATTR_PTR_IN(PAVO_ATTR_DIRECT_DOORBELL, UVERBS_ATTR_TYPE(u64),
+			   UA_OPTIONAL));
+
+DECLARE_UVERBS_NAMED_METHOD(
 	PAVO_METHOD_DIRECT_COUNT, WINDOW(READ),
 	UVERBS_ATTR_PTR_IN(PAVO_ATTR_DIRECT_COUNT_ARGS,
 			   UVERBS_ATTR_TYPE(struct pavo_direct_count_args),
@@ -215,7 +260,8 @@ DECLARE_UVERBS_NAMED_OBJECT(PAVO_OBJECT_DIRECT,
 			    &UVERBS_METHOD(PAVO_METHOD_DIRECT_ARM),
 			    &UVERBS_METHOD(PAVO_METHOD_DIRECT_COUNT),
 			    &UVERBS_METHOD(PAVO_METHOD_DIRECT_DISARM),
-			    &UVERBS_METHOD(PAVO_METHOD_DIRECT_EXPORT));
+			    &UVERBS_METHOD(PAVO_METHOD_DIRECT_EXPORT),
+			    &UVERBS_METHOD(PAVO_METHOD_DIRECT_IO));
 
 const struct uapi_definition pavo_direct_defs[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(PAVO_OBJECT_DIRECT),

@@ -9,15 +9,19 @@
 #include <linux/kref.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
+#include <linux/prandom.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
+#include "accounting.h"
 #include "adapter.h"
 #include "direct/direct.h"
 #include "direct/range.h"
 #include "memory/claim.h"
 #include "memory/memory.h"
 #include "stats.h"
+
+struct pavo_direct_io;
 
 #define PAVO_DIRECT_NO_RANGE (~0u)
 
@@ -36,7 +40,7 @@ struct pavo_directs {
 /**
  * struct pavo_direct_buffer - a buffer of the pool.
  * @range:   the range that has it, or PAVO_DIRECT_NO_RANGE
- * @pins:    copies between it and a file that are in progress
+ * @pins:    copies between it and a file that are in progress, and I/Os in flight
  * @exports: dma-bufs of it. Only the range of the first one may have it meanwhile
  * @own:     that range
  * @maps:    mappings of these dma-bufs by drivers; none begins unless the bus side owns the range
@@ -55,6 +59,7 @@ struct pavo_direct_buffer {
  * @key_state: of the queue pair whose work request has claimed it; NULL: none yet
  * @wqe:     number of that work request
  * @missing: of the side that waits until it is drained, or NULL
+ * @io:      the I/O that begins when the payload is there, or NULL
  * @mapped:  pages of its buffer may be in a process's page table
  */
 struct pavo_direct_slot {
@@ -62,17 +67,21 @@ struct pavo_direct_slot {
 	struct pavo_key_state *key_state;
 	u32 wqe;
 	struct pavo_missing *missing;
+	struct pavo_direct_io *io;
 	bool mapped;
 };
 
 /**
  * struct pavo_direct - a direct window.
- * @refs:     references of the uverbs object, files and dma-bufs
+ * @refs:     references of the uverbs object, files, dma-bufs and I/Os
+ * @free:     frees it, if an I/O had the last reference
  * @list:     in the adapter's list
  * @number:   id, for debugfs
  * @dev:      the adapter; must not be used when @closed
  * @mr:       the key
  * @shape:    base, number and size of the ranges
+ * @user:     I/Os are charged to it
+ * @random:   which buffer is looked at first when one is needed
  * @mm:       of the process that made it; the buffers are charged to its RLIMIT_MEMLOCK
  * @npages:   pages of a range or buffer
  * @nbuffers: buffers of the pool
@@ -94,10 +103,13 @@ struct pavo_direct_slot {
  */
 struct pavo_direct {
 	struct kref refs;
+	struct work_struct free;
 	struct list_head list;
 	u32 number;
 	struct pavo_dev *dev;
 	struct pavo_mr *mr;
+	struct pavo_user *user;
+	struct rnd_state random;
 	struct mm_struct *mm;
 	struct pavo_direct_shape shape;
 	u32 npages;
@@ -142,6 +154,8 @@ extern const struct pavo_claim_ops pavo_direct_claims;
 
 /* direct_window.c */
 void pavo_direct_put(struct pavo_direct *window);
+/* Free a window without references. Sleeps. */
+void pavo_direct_free(struct pavo_direct *window);
 
 /* pool.c; locked */
 
@@ -156,7 +170,29 @@ bool pavo_direct_is_used(const struct pavo_direct *window, u32 buffer);
 /* Return the number of buffers without a range that are in use, exported or pinned. */
 u32 pavo_direct_quarantined(const struct pavo_direct *window);
 
+/* io.c */
+
+int pavo_direct_ios_init(void);
+void pavo_direct_ios_exit(void);
+/* I/Os of the whole machine, also those of closed windows. */
+u32 pavo_direct_count_ios(void);
+/* As pavo_direct_put(), in any context but a hard interrupt. */
+void pavo_direct_put_later(struct pavo_direct *window);
+/* The payload of a range is there: start its I/O. Locked. */
+void pavo_direct_begin_drain(struct pavo_direct *window, u32 range);
+/* End an I/O that has not begun. Locked. */
+void pavo_direct_drop_io(struct pavo_direct_slot *slot);
+
 /* bus.c */
+
+/*
+ * Arm a range, whose arguments are valid. Locked. @io: the module will move its bytes. Return: 0;
+ * -EIO: the window is closed; -EBUSY: the range is armed; -EAGAIN: the pool has no buffer.
+ */
+int pavo_direct_arm_locked(struct pavo_direct *window,
+			   const struct pavo_direct_arm_args *args, bool io);
+/* Make a range idle that was armed in the same section of the lock. Locked. */
+void pavo_direct_revoke(struct pavo_direct *window, u32 range);
 
 /* Update the register of a range, and wake processes that wait for a change. Locked. */
 void pavo_direct_publish(struct pavo_direct *window, u32 range);

@@ -8,6 +8,7 @@
  */
 #include <linux/log2.h>
 #include <linux/overflow.h>
+#include <linux/random.h>
 #include <linux/sched/mm.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
@@ -62,9 +63,10 @@ static void end_charge(struct pavo_direct *window)
 	mmdrop(window->mm);
 }
 
-static void free_window(struct pavo_direct *window)
+void pavo_direct_free(struct pavo_direct *window)
 {
 	end_charge(window);
+	pavo_user_put(window->user);
 	free_pages_of(window);
 	vfree(window->registers);
 	kvfree(window->pages);
@@ -76,7 +78,7 @@ static void free_window(struct pavo_direct *window)
 
 static void release_window(struct kref *refs)
 {
-	free_window(container_of(refs, struct pavo_direct, refs));
+	pavo_direct_free(container_of(refs, struct pavo_direct, refs));
 }
 
 void pavo_direct_put(struct pavo_direct *window)
@@ -168,11 +170,13 @@ alloc_window(struct pavo_dev *dev, const struct pavo_direct_open_args *args)
 	INIT_WORK(&window->end, end_ranges_work);
 	INIT_DELAYED_WORK(&window->look, wake_waiters_work);
 	address_space_init_once(&window->mapping);
-	if (!charge_buffers(window) && !alloc_memory(window)) {
+	prandom_seed_state(&window->random, get_random_u64());
+	window->user = pavo_user_get();
+	if (window->user && !charge_buffers(window) && !alloc_memory(window)) {
 		set_idle(window);
 		return window;
 	}
-	free_window(window);
+	pavo_direct_free(window);
 	return NULL;
 }
 
@@ -223,6 +227,7 @@ static void set_closed(struct pavo_direct *window)
 	window->closed = true;
 	for (i = 0; i < window->shape.ranges; i++) {
 		slot = &window->slots[i];
+		pavo_direct_drop_io(slot);
 		pavo_direct_wake(slot);
 		slot->key_state = NULL;
 	}
@@ -325,12 +330,21 @@ static void remove_directs(struct pavo_dev *dev)
 	dev->directs = NULL;
 }
 
+/* Those that are in flight pin the module, also after their process and adapter have ended. */
+static void show_direct_ios(struct seq_file *file)
+{
+	seq_printf(file, "ios %u\n", pavo_direct_count_ios());
+}
+
 static const struct pavo_debugfs_file files[] = {
 	{ .name = "direct", .show = show_direct_windows },
+	{ .name = "direct_ios", .show_machine = show_direct_ios },
 	{},
 };
 
 const struct pavo_part pavo_direct_part = {
+	.init = pavo_direct_ios_init,
+	.exit = pavo_direct_ios_exit,
 	.add = add_directs,
 	.remove = remove_directs,
 	.files = files,

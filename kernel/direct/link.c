@@ -51,7 +51,10 @@ static enum pavo_status claim_write(struct pavo_direct *window,
 	switch (range->state) {
 	case PAVO_DIRECT_FILLING:
 	case PAVO_DIRECT_CLOSING:
+	case PAVO_DIRECT_INPUT:
 		return PAVO_ST_WAIT;
+	case PAVO_DIRECT_FAILED:
+		return PAVO_ST_IO;
 	case PAVO_DIRECT_FULL:
 		pavo_direct_transition(range, PAVO_DIRECT_SENDING);
 		pavo_direct_publish(window, place->range);
@@ -165,6 +168,8 @@ static void end_load(const struct pavo_region *region, u64 va, u32 len)
 	if (slot->range.state == PAVO_DIRECT_LOADING) {
 		pavo_direct_load(&slot->range, len);
 		pavo_direct_publish(window, place.range);
+		if (slot->range.state == PAVO_DIRECT_OUTPUT)
+			pavo_direct_begin_drain(window, place.range);
 	}
 	if (!window->closed)
 		pavo_stats_add(&window->dev->stats, direct_copied, len);
@@ -195,8 +200,12 @@ static enum pavo_status check_range_drained(const struct pavo_claim *claim,
 		/* More bytes are to arrive before the hand-over. */
 		status = PAVO_ST_OK;
 		break;
+	case PAVO_DIRECT_FAILED:
+		status = PAVO_ST_IO;
+		break;
 	case PAVO_DIRECT_LOADED:
 	case PAVO_DIRECT_EMPTYING:
+	case PAVO_DIRECT_OUTPUT:
 		status = wait_for_drain(slot, missing);
 	}
 out:
@@ -223,6 +232,7 @@ static void release_range(const struct pavo_claim *claim,
 		slot->missing = NULL;
 	}
 	slot->key_state = NULL;
+	pavo_direct_drop_io(slot);
 	switch (slot->range.state) {
 	case PAVO_DIRECT_SENDING:
 	case PAVO_DIRECT_DRAINED:

@@ -8,7 +8,8 @@
  * counted; the other users have page references. On some kernels O_DIRECT takes plain references,
  * which page_maybe_dma_pinned() does not report.
  */
-#include <linux/random.h>
+#include <linux/kernel.h>
+#include <linux/prandom.h>
 #include "direct/direct_private.h"
 
 bool pavo_direct_is_used(const struct pavo_direct *window, u32 buffer)
@@ -53,12 +54,14 @@ static u32 choose_exported(const struct pavo_direct *window, u32 range)
 }
 
 /* Choose any free buffer for @range, or PAVO_DIRECT_NO_BUFFER. */
-static u32 choose_any(const struct pavo_direct *window, u32 range)
+static u32 choose_any(struct pavo_direct *window, u32 range)
 {
-	u32 start = get_random_u32() % window->nbuffers, i, number;
+	const u32 n = window->nbuffers;
+	u32 start = reciprocal_scale(prandom_u32_state(&window->random), n);
+	u32 i, number;
 
-	for (i = 0; i < window->nbuffers; i++) {
-		number = (start + i) % window->nbuffers;
+	for (i = 0; i < n; i++) {
+		number = start + i < n ? start + i : start + i - n;
 		if (range_may_have(window, number, range))
 			return number;
 	}

@@ -29,21 +29,27 @@ struct direct_state {
 /* CLOSING and EMPTYING have the bits of the state before, because the hand-over is not complete. */
 static const struct direct_state states[PAVO_DIRECT_STATES] = {
 	[PAVO_DIRECT_IDLE] = { "idle", false, false,
-			       TO(FILLING) | TO(REQUESTED) },
+			       TO(FILLING) | TO(INPUT) | TO(REQUESTED) },
 	[PAVO_DIRECT_FILLING] = { "filling", true, false,
 				  TO(CLOSING) | TO(ENDING) },
 	[PAVO_DIRECT_CLOSING] = { "closing", true, false,
 				  TO(FULL) | TO(FILLING) | TO(ENDING) },
+	[PAVO_DIRECT_INPUT] = { "input", true, false,
+				TO(FULL) | TO(FAILED) | TO(ENDING) | TO(IDLE) },
 	[PAVO_DIRECT_FULL] = { "full", false, true, TO(SENDING) | TO(ENDING) },
 	[PAVO_DIRECT_SENDING] = { "sending", false, true, TO(IDLE) },
 	[PAVO_DIRECT_REQUESTED] = { "requested", false, true,
-				    TO(LOADING) | TO(ENDING) },
+				    TO(LOADING) | TO(ENDING) | TO(IDLE) },
 	[PAVO_DIRECT_LOADING] = { "loading", false, true,
-				  TO(LOADED) | TO(REQUESTED) | TO(ENDING) },
+				  TO(LOADED) | TO(OUTPUT) | TO(REQUESTED) |
+					  TO(ENDING) },
 	[PAVO_DIRECT_LOADED] = { "loaded", true, false,
 				 TO(EMPTYING) | TO(ENDING) },
 	[PAVO_DIRECT_EMPTYING] = { "emptying", true, false,
 				   TO(DRAINED) | TO(LOADED) | TO(ENDING) },
+	[PAVO_DIRECT_OUTPUT] = { "output", true, false,
+				 TO(DRAINED) | TO(FAILED) | TO(ENDING) },
+	[PAVO_DIRECT_FAILED] = { "failed", false, false, TO(ENDING) },
 	[PAVO_DIRECT_DRAINED] = { "drained", false, false,
 				  TO(LOADING) | TO(IDLE) | TO(ENDING) },
 	[PAVO_DIRECT_ENDING] = { "ending", false, false, TO(IDLE) },
@@ -93,18 +99,36 @@ int pavo_direct_transition(struct pavo_direct_range *range,
 	return 0;
 }
 
-void pavo_direct_arm(struct pavo_direct_range *range, u32 total, u32 flags)
+void pavo_direct_arm(struct pavo_direct_range *range, u32 total, u32 flags,
+		     bool io)
 {
+	enum pavo_direct_state first = io ? PAVO_DIRECT_INPUT :
+					    PAVO_DIRECT_FILLING;
+
 	range->read = flags & PAVO_DIRECT_READ;
-	range->whole = flags & PAVO_DIRECT_WHOLE;
+	range->whole = io || flags & PAVO_DIRECT_WHOLE;
+	range->io = io;
+	range->error = 0;
 	range->total = total;
 	range->admitted = 0;
 	range->count = 0;
 	range->response = 0;
 	range->done = 0;
 	range->uses++;
-	pavo_direct_transition(range, range->read ? PAVO_DIRECT_REQUESTED :
-						    PAVO_DIRECT_FILLING);
+	pavo_direct_transition(range,
+			       range->read ? PAVO_DIRECT_REQUESTED : first);
+}
+
+void pavo_direct_end_io(struct pavo_direct_range *range, int err)
+{
+	if (err) {
+		range->error = (u8)-err;
+		pavo_direct_transition(range, PAVO_DIRECT_FAILED);
+		return;
+	}
+	range->count = range->total;
+	pavo_direct_transition(range, range->read ? PAVO_DIRECT_DRAINED :
+						    PAVO_DIRECT_FULL);
 }
 
 static int admit_read(struct pavo_direct_range *range, u32 offset, u32 *len)
@@ -130,7 +154,8 @@ int pavo_direct_admit(struct pavo_direct_range *range, bool read, u32 offset,
 		      u32 *len)
 {
 	if (range->state == PAVO_DIRECT_IDLE ||
-	    range->state == PAVO_DIRECT_ENDING || range->read != read)
+	    range->state == PAVO_DIRECT_ENDING || range->read != read ||
+	    range->io)
 		return -EBADF;
 	if (read)
 		return admit_read(range, offset, len);
@@ -158,9 +183,12 @@ void pavo_direct_load(struct pavo_direct_range *range, u32 len)
 {
 	if (range->whole) {
 		range->response += len;
-		pavo_direct_transition(range, range->response == range->total ?
-						      PAVO_DIRECT_LOADED :
-						      PAVO_DIRECT_REQUESTED);
+		if (range->response < range->total)
+			pavo_direct_transition(range, PAVO_DIRECT_REQUESTED);
+		else
+			pavo_direct_transition(range,
+					       range->io ? PAVO_DIRECT_OUTPUT :
+							   PAVO_DIRECT_LOADED);
 		return;
 	}
 	range->done += range->response;
@@ -184,6 +212,7 @@ void pavo_direct_fill_register(const struct pavo_direct_range *range,
 		.link_valid = pavo_direct_link_valid(range),
 		.type = range->read ? PAVO_DIRECT_TYPE_READ :
 				      PAVO_DIRECT_TYPE_WRITE,
+		.error = range->error,
 		.uses = range->uses,
 		.done = range->done,
 	};

@@ -16,13 +16,16 @@ enum pavo_direct_state {
 	PAVO_DIRECT_IDLE, /* not armed, without a buffer */
 	PAVO_DIRECT_FILLING, /* write: the bus side writes data */
 	PAVO_DIRECT_CLOSING, /* write: all data is written; pages are being unmapped */
+	PAVO_DIRECT_INPUT, /* write: an I/O of the module writes data */
 	PAVO_DIRECT_FULL, /* write: a work request may claim the range */
 	PAVO_DIRECT_SENDING, /* write: claimed, until the work request completes */
 	PAVO_DIRECT_REQUESTED, /* read: waits for a response */
 	PAVO_DIRECT_LOADING, /* read: the link side stores the data of a response */
 	PAVO_DIRECT_LOADED, /* read: the bus side reads the data */
 	PAVO_DIRECT_EMPTYING, /* read: all data is read; pages are being unmapped */
+	PAVO_DIRECT_OUTPUT, /* read: an I/O of the module reads the data */
 	PAVO_DIRECT_DRAINED, /* read: waits for the next response, or the completion */
+	PAVO_DIRECT_FAILED, /* an I/O of the module failed, so the work request will fail */
 	PAVO_DIRECT_ENDING, /* disarmed; pages are being unmapped */
 	PAVO_DIRECT_STATES,
 };
@@ -32,6 +35,8 @@ enum pavo_direct_state {
  * @state:    enum pavo_direct_state
  * @read:     from the link to the bus side
  * @whole:    read: all responses are handed over at once
+ * @io:       the module moves the data by an I/O; no process, driver or device has access
+ * @error:    errno of that I/O, if it failed
  * @total:    bytes of the operation
  * @admitted: bytes that are copied, or being copied, by the bus side
  * @count:    write: bytes that were written; read: bytes of this response that were read
@@ -44,6 +49,8 @@ struct pavo_direct_range {
 	u8 state;
 	bool read;
 	bool whole;
+	bool io;
+	u8 error;
 	u32 total;
 	u32 admitted;
 	u32 count;
@@ -123,8 +130,10 @@ int pavo_direct_transition(struct pavo_direct_range *range,
  * @range: IDLE
  * @total: bytes
  * @flags: PAVO_DIRECT_READ, PAVO_DIRECT_WHOLE
+ * @io:    the module will move the data; of a read, when all of it is there
  */
-void pavo_direct_arm(struct pavo_direct_range *range, u32 total, u32 flags);
+void pavo_direct_arm(struct pavo_direct_range *range, u32 total, u32 flags,
+		     bool io);
 
 /**
  * pavo_direct_admit - admit a copy of the bus side.
@@ -151,7 +160,15 @@ int pavo_direct_admit(struct pavo_direct_range *range, bool read, u32 offset,
  */
 bool pavo_direct_count(struct pavo_direct_range *range, u32 admitted, u32 len);
 
-/** pavo_direct_load - end LOADING: a response of @len bytes is in the buffer; 0: failed. */
+/** pavo_direct_end_io - end INPUT or OUTPUT: the I/O moved all, or failed with @err. */
+void pavo_direct_end_io(struct pavo_direct_range *range, int err);
+
+/**
+ * pavo_direct_load - end LOADING: a response is in the buffer. The state may be OUTPUT: then the
+ * caller starts the I/O.
+ * @range: the range
+ * @len:   bytes of the response; 0: it failed
+ */
 void pavo_direct_load(struct pavo_direct_range *range, u32 len);
 
 /** pavo_direct_fill_register - fill the register that processes read. */

@@ -197,8 +197,8 @@ static inline void pavo_sr_begin_recovery(struct pavo_recovery *r, u32 fresh)
 }
 
 /*
- * The packet of @psn was sent before one that has arrived @rtt after its transmission: it is lost if
- * the reordering window has passed. Return: the rest of the window; 0: lost.
+ * The packet of @psn was sent before one that has arrived @rtt after its transmission: it is lost
+ * if the reordering window has passed. Return: the rest of the window; 0: lost.
  */
 static inline u32 pavo_sr_check(struct pavo_scoreboard *b, u32 psn, u32 rtt,
 				u32 window, u64 now)
@@ -238,8 +238,8 @@ static inline u32 pavo_sr_detect_once(struct pavo_recovery *r, u32 window,
 }
 
 /*
- * Likewise, of those that were sent more than once. What has arrived may have overtaken them, so
- * they are lost once in a round trip. @wait becomes that of the first to end.
+ * Likewise, of those that were sent more than once. Others that have arrived may have overtaken
+ * them, so they are lost once in a round trip. @wait becomes that of the first to end.
  */
 static inline u32 pavo_sr_detect_resent(struct pavo_recovery *r, u32 window,
 					u32 *wait, u64 now)

@@ -188,8 +188,8 @@ struct pavo_wreth {
  * @solicited: BTH: SE
  * @ack_req: BTH: A
  * @wants_sack: BTH, a bit that IBA reserves: the sender understands SACKs
- * @attempt: BTH, bits that IBA reserves, modulo 2^6. A request: how often it was sent before; a read
- *           response: generation of its data; others: how many requests have come that were marked
+ * @attempt: BTH, bits that IBA reserves, modulo 2^6. A request: how often it was sent before; a
+ *           read response: generation of its data; others: how many requests came with a mark
  * @fecn:    BTH: congestion mark
  * @becn:    BTH: likewise
  * @pkey:    partition key

@@ -6,6 +6,7 @@
  * prints a line of JSON for each size.
  *
  *   direct  the disk fills a range of a direct window, whose last byte sends the write
+ *   io      the adapter has the disk fill a range, and sends when that is done
  *   double  it fills ordinary memory, which the unit copies to a region and sends
  *   region  it fills a region, which the unit sends
  *   nvmet   the kernel's NVMe over fabrics does all of it: DISK is what the host sees
@@ -75,6 +76,7 @@ public:
 		must(pread(fd_, to, length, off_t(offset)) == ssize_t(length),
 		     "a read of the disk was short");
 	}
+	int fd() const { return fd_; }
 	void write(const void *from, size_t length, uint64_t offset) const
 	{
 		must(pwrite(fd_, from, length, off_t(offset)) ==
@@ -206,15 +208,20 @@ struct Work {
 	uint64_t again = 0; /* calls that told of bytes too early */
 };
 
-/* The disk fills a range; its last byte sends what was posted before. */
-Bring bring_direct(End &end, const Disk &disk, size_t size, Work &work)
+std::shared_ptr<pavo::DirectWindow> open_window(End &end, size_t size)
 {
-	auto window = std::make_shared<pavo::DirectWindow>(
+	return std::make_shared<pavo::DirectWindow>(
 		must(pavo::DirectWindow::open(end.pd.get(),
 					      {.ranges = slots,
 					       .range_size = uint32_t(size),
 					       .buffers = slots}),
 		     "direct window"));
+}
+
+/* The disk fills a range; its last byte sends what was posted before. */
+Bring bring_direct(End &end, const Disk &disk, size_t size, Work &work)
+{
+	auto window = open_window(end, size);
 
 	return [&, window](const IoRequest &request, size_t slot,
 			   Posted &answer) {
@@ -239,6 +246,26 @@ Bring bring_direct(End &end, const Disk &disk, size_t size, Work &work)
 			must(std::move(told), "count of a range");
 			return;
 		}
+	};
+}
+
+/* The disk fills a range, and the adapter knows when: one call is all. */
+Bring bring_io(End &end, const Disk &disk, size_t size)
+{
+	auto window = open_window(end, size);
+
+	return [&, window](const IoRequest &request, size_t slot,
+			   Posted &answer) {
+		const pavo::DirectIo io = {.range = uint32_t(slot),
+					   .length = request.length,
+					   .fd = disk.fd(),
+					   .offset = request.offset};
+
+		must(pavo::post_io(
+			     *window, io, end.qps[0].get(),
+			     answer.with_write(window->sge(io.range, io.length),
+					       request)),
+		     "an I/O of a range");
 	};
 }
 
@@ -279,6 +306,8 @@ Bring make_bring(const Options &options, End &end, const Disk &disk,
 {
 	if (options.way == "direct")
 		return bring_direct(end, disk, size, work);
+	if (options.way == "io")
+		return bring_io(end, disk, size);
 	if (options.way == "link")
 		return bring_link(end, options.seed);
 	return bring_region(end, disk,
@@ -471,8 +500,8 @@ Options parse(int argc, char **argv)
 		       "file for the program's memory map, for the profiler");
 	app.add_option("WAY", options.way, "of the bytes")
 		->required()
-		->check(CLI::IsMember({"direct", "double", "region", "nvmet",
-				       "disk", "link", "fill"}));
+		->check(CLI::IsMember({"direct", "io", "double", "region",
+				       "nvmet", "disk", "link", "fill"}));
 	app.add_option("DISK", options.disk, "a block device")->required();
 	app.add_option("HOST", options.devices[0], "a device of verbs");
 	app.add_option("UNIT", options.devices[1], "its peer");

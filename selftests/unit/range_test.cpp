@@ -26,7 +26,7 @@ pavo_direct_range armed(uint32_t total, uint32_t flags)
 	pavo_direct_range range = {};
 
 	range.buffer = 7;
-	pavo_direct_arm(&range, total, flags);
+	pavo_direct_arm(&range, total, flags, false);
 	return range;
 }
 

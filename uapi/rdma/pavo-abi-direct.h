@@ -24,8 +24,13 @@
  * With PAVO_DIRECT_WHOLE each of them is at its offset, and all are handed over at once. The work
  * request completes when the last byte is drained.
  *
- * There are three interfaces to write and drain bytes. Only the number of bytes counts: a byte
- * that is written twice counts twice.
+ * By PAVO_METHOD_DIRECT_IO the module itself moves the bytes of a range: it reads a file into the
+ * range, or writes the range to a file when the whole response is there, and its completion passes
+ * the range on. A process waits for nothing but the completion of the work request. Nothing else
+ * can access the bytes meanwhile.
+ *
+ * There are three other interfaces to write and drain bytes. Only the number of bytes counts: a
+ * byte that is written twice counts twice.
  *   file    pwrite() and pread() on the window's file at (range * range_size + offset in the
  *           message): the adapter counts. Also splice(), sendfile(), io_uring.
  *   mmap    of the file at range * range_size: loads and stores, or O_DIRECT of a disk; then
@@ -46,6 +51,7 @@
 #define PAVO_DIRECT_RANGES 1024u /* of a window at most; and buffers */
 #define PAVO_DIRECT_RANGE_SIZE 65536u /* at most; a multiple of 4096 */
 #define PAVO_DIRECT_NO_BUFFER (~0u)
+#define PAVO_DIRECT_IOS 64u /* of a call at most */
 
 enum pavo_direct_method {
 	PAVO_METHOD_DIRECT_OPEN = 0x1000,
@@ -54,6 +60,7 @@ enum pavo_direct_method {
 	PAVO_METHOD_DIRECT_COUNT,
 	PAVO_METHOD_DIRECT_DISARM,
 	PAVO_METHOD_DIRECT_EXPORT,
+	PAVO_METHOD_DIRECT_IO,
 };
 
 enum pavo_direct_attr {
@@ -66,11 +73,12 @@ enum pavo_direct_attr {
 	PAVO_ATTR_DIRECT_RANGE, /* in: __u32, index of a range */
 	PAVO_ATTR_DIRECT_FD, /* out: __s32, file descriptor of a dma-buf */
 	/*
-	 * in, optional, of ARM: __aligned_u64, a doorbell as in the ring of the context. If the
-	 * range could be armed, the module takes the doorbells of the ring and then this one.
+	 * in, optional, of ARM and IO: __aligned_u64, a doorbell as in the ring of the context. If
+	 * the range could be armed, the module takes the doorbells of the ring and then this one.
 	 * EINVAL: it names no queue pair of this context that may send; nothing is armed.
 	 */
 	PAVO_ATTR_DIRECT_DOORBELL,
+	PAVO_ATTR_DIRECT_IO_ARGS, /* in: 1 to PAVO_DIRECT_IOS of struct pavo_direct_io_args */
 };
 
 /**
@@ -136,6 +144,31 @@ struct pavo_direct_arm_args {
 };
 
 /**
+ * struct pavo_direct_io_args - arm a range, and have the module move its bytes.
+ * @range:  its index
+ * @total:  bytes of the operation and of the I/O, 1 to range_size
+ * @flags:  PAVO_DIRECT_READ: the response is written to the file; without: the file is read, and
+ *          sent. PAVO_DIRECT_WAIT, PAVO_DIRECT_FALLBACK
+ * @fd:     a regular file or a block device, opened for that. With O_DIRECT its driver accesses the
+ *          pages of the range, and @offset and @total are multiples of what it demands
+ * @offset: in the file
+ *
+ * All ranges of a call are armed, or none. An I/O that fails, or is shorter than @total, fails the
+ * work request (PAVO_VE_DIRECT_IO), and sends nothing; the register has the errno. An I/O in flight
+ * is not cancelled: if the range is given up meanwhile its buffer stays in quarantine until then.
+ *
+ * Errors: as of pavo_direct_arm_args; EBADF: @fd is not open, or not for that; EOPNOTSUPP: it is
+ * another kind of file; EDQUOT: the user has its share of I/Os in flight; ENOMEM.
+ */
+struct pavo_direct_io_args {
+	__u32 range;
+	__u32 total;
+	__u32 flags;
+	__s32 fd;
+	__aligned_u64 offset;
+};
+
+/**
  * struct pavo_direct_count_args - count bytes that were written or drained by mmap or dma-buf.
  * @range: index of the range
  * @bytes: their number; the call that reaches the total passes the range to the link side
@@ -166,7 +199,8 @@ enum pavo_direct_type {
  * @bus_valid:  the bus side owns the range
  * @link_valid: the link side owns the range
  * @type:       enum pavo_direct_type
- * @reserved:   0
+ * @error:      errno of the I/O of this operation (PAVO_METHOD_DIRECT_IO), if it failed; EIO if it
+ *              was short; 0: none
  * @uses:       number of times that the range was armed
  * @done:       bytes of the operation that have crossed the range so far
  */
@@ -179,7 +213,7 @@ struct pavo_direct_register {
 	__u8 bus_valid;
 	__u8 link_valid;
 	__u8 type;
-	__u8 reserved;
+	__u8 error;
 	__u32 uses;
 	__u32 done;
 };

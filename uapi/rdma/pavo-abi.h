@@ -430,6 +430,8 @@ enum pavo_vendor_err {
 	PAVO_VE_KEY_STATE = 19, /* invalidated, or not yet valid */
 	PAVO_VE_MW_BIND = 20, /* window, region, QP or PD do not match */
 	PAVO_VE_MW_RANGE = 21, /* window beyond its region, or its rights */
+	PAVO_VE_DIRECT_IO =
+		22, /* the I/O of a range of a direct window failed */
 };
 
 /* -------------------------------------------------------- uverbs commands */

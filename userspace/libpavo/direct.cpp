@@ -435,6 +435,7 @@ DirectRegister DirectWindow::registers(uint32_t range) const noexcept
 	result.count = load(at.count);
 	result.response = load(at.response);
 	result.drained = load(at.drained);
+	result.error = load(at.error);
 	result.uses = load(at.uses);
 	result.done = load(at.done);
 	return result;

@@ -6,6 +6,7 @@
 #include "pavo_dv_direct.h"
 
 #include <cerrno>
+#include <span>
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -219,13 +220,25 @@ PAVO_PUBLIC int pavodv_direct_export(const pavodv_direct *window,
 
 namespace {
 
+/* Arms and starts the I/Os, all or none; then the module takes the doorbell, if there is one. */
+int start(const pavodv_direct &window, std::span<const pavo_direct_io_args> ios,
+	  const uint64_t *doorbell = nullptr)
+{
+	Command command = command_of(window, PAVO_METHOD_DIRECT_IO);
+
+	command.in_array(PAVO_ATTR_DIRECT_IO_ARGS, ios);
+	if (doorbell)
+		command.in(PAVO_ATTR_DIRECT_DOORBELL, *doorbell);
+	return run(command, window.context->cmd_fd);
+}
+
 /*
- * Puts the requests into the queue. One call then arms and shows them to the module, so that no
- * worker and no kick of another thread finds them before. The lock keeps other threads from the
- * slots meanwhile. Return: 0, or errno and neither is done.
+ * Puts the requests into the queue. One call, @arm(doorbell), then arms and shows them to the
+ * module, so that no worker and no kick of another thread finds them before. The lock keeps other
+ * threads from the slots meanwhile. Return: 0, or errno and neither is done.
  */
-int arm_and_post(const pavodv_direct &window, const pavo_direct_arm_args &args,
-		 Qp *qp, ibv_send_wr *wr, ibv_send_wr **bad_wr)
+template <typename Arm>
+int arm_and_post(Qp *qp, ibv_send_wr *wr, ibv_send_wr **bad_wr, Arm &&arm)
 {
 	std::lock_guard guard(qp->sq.lock);
 	SqChain chain(qp);
@@ -240,9 +253,7 @@ int arm_and_post(const pavodv_direct &window, const pavo_direct_arm_args &args,
 	}
 	if (chain.empty())
 		return EINVAL;
-	return chain.announce_by([&](uint64_t doorbell) {
-		return arm(window, args, &doorbell);
-	});
+	return chain.announce_by(arm);
 }
 
 } // namespace
@@ -254,8 +265,29 @@ PAVO_PUBLIC int pavodv_direct_post(const pavodv_direct *window, uint32_t range,
 	*bad_wr = wr;
 	if (qp->context != window->context || !may_send(qp->state))
 		return EINVAL;
-	return arm_and_post(
-		*window,
-		{.range = range, .total = total, .flags = flags, .reserved = 0},
-		to_qp(qp), wr, bad_wr);
+	const pavo_direct_arm_args args = {
+		.range = range, .total = total, .flags = flags, .reserved = 0};
+
+	return arm_and_post(to_qp(qp), wr, bad_wr, [&](uint64_t doorbell) {
+		return arm(*window, args, &doorbell);
+	});
+}
+
+PAVO_PUBLIC int pavodv_direct_io(const pavodv_direct *window,
+				 const pavo_direct_io_args *ios, uint32_t n,
+				 ibv_qp *qp, ibv_send_wr *wr,
+				 ibv_send_wr **bad_wr)
+{
+	const std::span all(ios, n);
+
+	*bad_wr = wr;
+	if (!n || n > PAVO_DIRECT_IOS)
+		return EINVAL;
+	if (!wr)
+		return start(*window, all);
+	if (qp->context != window->context || !may_send(qp->state))
+		return EINVAL;
+	return arm_and_post(to_qp(qp), wr, bad_wr, [&](uint64_t doorbell) {
+		return start(*window, all, &doorbell);
+	});
 }

@@ -13,7 +13,7 @@ from .symbols import USER_END
 from .table import spread
 
 FIRST = "direct"
-WAYS = {"direct": "direct window", "region": "ordinary region",
+WAYS = {"direct": "direct window", "io": "direct window, one call", "region": "ordinary region",
         "double": "double-buffered", "nvmet": "nvmet-rdma",
         "disk": "(the disk alone)", "link": "(the link alone)"}
 WIRES = {"near": "same-host peers: GSO super-packets, no ICRC",
@@ -88,7 +88,7 @@ def _faults(way, row):
     """What a row's own counters say against it."""
     if row["drops"]:
         yield f"{row['drops']} packets were dropped"
-    if way != FIRST:
+    if way not in (FIRST, "io"):
         return
     # A window that copies, or that sends nothing, is not what was to be measured.
     if row["direct_copied"]:

@@ -62,6 +62,7 @@ constexpr std::string_view NORMAL[] = {
 	"rkm_walk_ns",
 	"direct_sent",
 	"direct_copied",
+	"direct_ios",
 	"device_pages",
 };
 
@@ -327,6 +328,9 @@ constexpr std::array ENTRIES = {
 	Entry{"direct_waits",
 	      {note, "a direct window has too few buffers for its ranges: "
 		     "programs wait for one"}},
+	Entry{"direct_io_errors",
+	      {note, "I/Os of direct windows failed or were short: the "
+		     "register of the range has the errno of the file"}},
 	Entry{"direct_bounced",
 	      {note, "a direct window has too few buffers for its ranges: "
 		     "bytes are copied through ordinary memory"}},

@@ -75,6 +75,8 @@ struct DirectRegister {
 	bool bus_valid = false;
 	bool link_valid = false;
 	Direction direction = Direction::read;
+	/** errno of the I/O of post_io() that failed in this operation, EIO if it was short; 0: none. */
+	uint8_t error = 0;
 	/** Number of times that the range was armed. */
 	uint32_t uses = 0;
 	/** Bytes of the operation that have crossed the range so far. */

@@ -48,6 +48,40 @@ inline Result<Armed> post_direct(const DirectWindow &window, uint32_t range,
 	return Armed::armed;
 }
 
+/** An I/O of post_io(): @length bytes at @offset of the file @fd. */
+struct DirectIo {
+	uint32_t range = 0;
+	uint32_t length = 0;
+	int fd = -1;
+	uint64_t offset = 0;
+	/** write: the file is read and sent; read: the response is written to the file. */
+	Direction direction = Direction::write;
+};
+
+/**
+ * Arms the range, posts the list @wr, and has the adapter move the bytes: none of it fails alone.
+ * It does not wait; the last byte of the file sends the request, and that of the response begins
+ * the I/O. An I/O that fails, fails the request; registers(range).error says why.
+ */
+inline Result<void> post_io(const DirectWindow &window, const DirectIo &io,
+			    ibv_qp *qp, ibv_send_wr &wr) noexcept
+{
+	const bool reads = io.direction == Direction::read;
+	const pavo_direct_io_args args = {
+		io.range, io.length, reads ? PAVO_DIRECT_READ : 0u, io.fd,
+		io.offset};
+	pavodv_direct plain = {};
+	ibv_send_wr *bad;
+
+	plain.context = window.context();
+	plain.handle = window.handle();
+	int err = pavodv_direct_io(&plain, &args, 1, qp, &wr, &bad);
+
+	if (err)
+		return Unexpected(err);
+	return {};
+}
+
 } // namespace pavo
 
 #pragma GCC visibility pop

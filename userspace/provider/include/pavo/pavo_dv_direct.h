@@ -168,6 +168,28 @@ int pavodv_direct_post(const struct pavodv_direct *window, uint32_t range,
 		       uint32_t total, uint32_t flags, struct ibv_qp *qp,
 		       struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr);
 
+/**
+ * pavodv_direct_io - arm ranges, have the module move their bytes, and post the requests
+ * @window: an open window
+ * @ios:    one for each range: PAVO_DIRECT_READ: the response is written to the file; without: the
+ *          file is read and sent
+ * @n:      1 to PAVO_DIRECT_IOS
+ * @qp:     a queue pair of the same context, if there is @wr
+ * @wr:     as of ibv_post_send(), requests that name the ranges; NULL: they are posted by themselves
+ * @bad_wr: as of pavodv_direct_post()
+ *
+ * One system call does it all, and returns before the bytes are there, unless the file has them at
+ * once. The last byte sends the request, without a process. An I/O that fails, or that is short,
+ * fails its request (IBV_WC_LOC_QP_OP_ERR, vendor_err PAVO_VE_DIRECT_IO), and the register of the
+ * range has the errno. An error of the call means that no range is armed and no request was posted.
+ *
+ * Returns 0, an error of pavodv_direct_post(), or one of struct pavo_direct_io_args.
+ */
+int pavodv_direct_io(const struct pavodv_direct *window,
+		     const struct pavo_direct_io_args *ios, uint32_t n,
+		     struct ibv_qp *qp, struct ibv_send_wr *wr,
+		     struct ibv_send_wr **bad_wr);
+
 #ifdef __cplusplus
 }
 #endif
