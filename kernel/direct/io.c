@@ -154,7 +154,7 @@ static void complete_io(struct kiocb *iocb, long moved)
 		return;
 	}
 	io->err = get_io_error(io, moved);
-	if (in_serving_softirq()) {
+	if (in_serving_softirq() && !in_hardirq() && !irqs_disabled()) {
 		finish_io(io);
 		return;
 	}

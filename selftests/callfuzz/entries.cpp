@@ -318,6 +318,16 @@ const std::vector<Line> all = {
 	{"direct_export", "", "m 0x1006 0x1005",
 	 "dev 0x1000@direct 0x1006@4:range{0|1|3|4} 0x1007@out4",
 	 "dmabuf:0x1007@0:4", 2},
+	{"direct_io", "", "m 0x1006 0x1006",
+	 "dev 0x1000@direct 0x1009@4:range{0|1|3|4} "
+	 "+4:total{4096|1|0|65536|65537} +4:flags{0|1|2|4|8|12|16} +4:fd "
+	 "+8:offset{0|1|4000|0x7fffffffffffffff|0xfffffffffffffff0}",
+	 "", 6},
+	{"direct_io_post", "", "m 0x1006 0x1006",
+	 "dev 0x1000@direct 0x1009@4:range{0|1|3|4} +4:total{4096|1} "
+	 "+4:flags{0|1} +4:fd +8:offset{0|1} "
+	 "0x1008@8:doorbell{0|0xffffffffffffffff|0x1000000}",
+	 "", 6},
 	/* netlink; 0x301: a dump, 5: with an acknowledgment */
 	{"nl_get", "", "n 1 1", "1@4:device{0|1|2|3}", "", 1},
 	{"nl_dump", "", "n 1 0x301", "", "", 1},

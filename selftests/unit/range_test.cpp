@@ -21,12 +21,12 @@ constexpr uint32_t size = 4096;
 /* The document's base, which is not aligned (page 8). */
 constexpr pavo_direct_shape window = {0x12345678, 32, size};
 
-pavo_direct_range armed(uint32_t total, uint32_t flags)
+pavo_direct_range armed(uint32_t total, uint32_t flags, bool io = false)
 {
 	pavo_direct_range range = {};
 
 	range.buffer = 7;
-	pavo_direct_arm(&range, total, flags, false);
+	pavo_direct_arm(&range, total, flags, io);
 	return range;
 }
 
@@ -152,6 +152,38 @@ TEST(DirectStates, OfAWholeReadAreHandedOverOnce)
 	EXPECT_EQ(range.response, 600u);
 	EXPECT_EQ(move(range, 0, 600), 0);
 	EXPECT_EQ(valid(range), std::make_pair(0, 0));
+}
+
+/* An I/O of the module fills the range: no byte of another is counted, and it is full at once. */
+TEST(DirectStates, AnInputOfTheModule)
+{
+	pavo_direct_range range = armed(100, 0, true);
+
+	EXPECT_EQ(range.state, PAVO_DIRECT_INPUT);
+	EXPECT_EQ(move(range, 0, 1), -EBADF);
+	pavo_direct_end_io(&range, 0);
+	EXPECT_EQ(range.state, PAVO_DIRECT_FULL);
+	EXPECT_EQ(range.count, 100u);
+
+	range = armed(100, 0, true);
+	pavo_direct_end_io(&range, -EIO);
+	EXPECT_EQ(range.state, PAVO_DIRECT_FAILED);
+	EXPECT_EQ(range.error, EIO);
+	EXPECT_EQ(valid(range), std::make_pair(0, 0));
+	EXPECT_EQ(pavo_direct_transition(&range, PAVO_DIRECT_SENDING), -EINVAL);
+}
+
+TEST(DirectStates, AnOutputOfTheModuleBeginsWithTheLastByte)
+{
+	pavo_direct_range range = armed(100, PAVO_DIRECT_READ, true);
+
+	load(range, 60);
+	EXPECT_EQ(range.state, PAVO_DIRECT_REQUESTED);
+	load(range, 40);
+	EXPECT_EQ(range.state, PAVO_DIRECT_OUTPUT);
+	EXPECT_EQ(move(range, 0, 1), -EBADF);
+	pavo_direct_end_io(&range, 0);
+	EXPECT_EQ(range.state, PAVO_DIRECT_DRAINED);
 }
 
 TEST(DirectStates, BothSidesNeverHaveTheirTurnAtOnce)
