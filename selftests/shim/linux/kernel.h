@@ -6,6 +6,7 @@
 #ifndef PAVO_SHIM_KERNEL_H
 #define PAVO_SHIM_KERNEL_H
 
+#include <endian.h>
 #include <errno.h>
 #include <limits.h>
 #include <linux/compiler.h>
@@ -111,14 +112,14 @@ static inline unsigned long roundup_pow_of_two(unsigned long n)
 
 static inline u16 ntohs(__be16 n)
 {
-	return __builtin_bswap16((__force u16)n);
+	return be16toh((__force u16)n);
 }
 
 #define htons(n) ((__be16)ntohs((__force __be16)(u16)(n)))
 
 static inline u32 ntohl(__be32 n)
 {
-	return __builtin_bswap32((__force u32)n);
+	return be32toh((__force u32)n);
 }
 
 #define htonl(n) ((__be32)ntohl((__force __be32)(u32)(n)))
