@@ -184,6 +184,15 @@ int Kernel::serve(Call &call)
 	return err;
 }
 
+/* A number of four bytes is in the first ones of the word, which are the high ones of some machines. */
+static uint64_t first_half(uint64_t word)
+{
+	uint32_t half;
+
+	memcpy(&half, &word, sizeof(half));
+	return half;
+}
+
 int Kernel::ioctl(int, void *arg)
 {
 	auto *hdr = static_cast<ib_uverbs_ioctl_hdr *>(arg);
@@ -206,7 +215,7 @@ int Kernel::ioctl(int, void *arg)
 				       reinterpret_cast<uintptr_t>(
 					       &hdr->attrs[i].data));
 
-		call.word[attr.attr_id] = data;
+		call.word[attr.attr_id] = attr.len == 4 ? first_half(data) : data;
 		call.out[attr.attr_id] = {reinterpret_cast<std::byte *>(data),
 					  attr.len};
 		if (data || attr.len <= 8)

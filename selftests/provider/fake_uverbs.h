@@ -33,7 +33,7 @@ struct Call {
 	/* By attribute number: inputs as bytes, outputs as where to write. */
 	std::map<uint32_t, std::vector<std::byte>> in;
 	std::map<uint32_t, std::pair<std::byte *, size_t>> out;
-	std::map<uint32_t, uint64_t> word; /* the 64 bits of any attribute */
+	std::map<uint32_t, uint64_t> word; /* the number of any attribute */
 	std::function<void(uint32_t, uint64_t)> set_word;
 
 	template <class T> T input(uint32_t attr) const;
