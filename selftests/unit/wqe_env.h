@@ -12,6 +12,8 @@
 #include <span>
 #include <vector>
 
+#include <endian.h>
+
 extern "C" {
 #include "requester/parser.h"
 }
@@ -59,7 +61,7 @@ public:
 
 	Wqe &imm64(uint64_t imm, uint64_t reserved = 0)
 	{
-		return add(pavo_imm64_seg{imm, reserved});
+		return add(pavo_imm64_seg{htobe64(imm), reserved});
 	}
 
 	Wqe &bind(uint64_t va, uint64_t length, uint32_t mw_rkey,

@@ -48,8 +48,8 @@ TEST(WqeGood, ImmediateDataOfEightBytesIsInTheWqe)
 	EXPECT_EQ(parsed->num_sge, 0);
 	ASSERT_EQ(parsed->data, parsed->raw + 16);
 	/* As on the wire: the bytes keep their order. */
-	EXPECT_EQ(parsed->data[0], 0x88);
-	EXPECT_EQ(parsed->data[7], 0x11);
+	EXPECT_EQ(parsed->data[0], 0x11);
+	EXPECT_EQ(parsed->data[7], 0x88);
 }
 
 TEST(WqeOperation, ExtendedOnesAreOfReliableServices)
@@ -70,7 +70,7 @@ TEST(WqeOperation, ExtendedOnesOfXrcNameASharedReceiveQueue)
 
 	ASSERT_EQ(parsed.err, PAVO_ST_OK);
 	EXPECT_EQ(parsed->srqn, 0xabcdefu);
-	EXPECT_EQ(parsed->data[0], 7);
+	EXPECT_EQ(parsed->data[7], 7);
 	EXPECT_EQ(parse_wqe(good(PAVO_WQE_IMM64), PAVO_WQE_IMM64, xrc_limits())
 			  .err,
 		  PAVO_ST_WQE_SEGMENT);
