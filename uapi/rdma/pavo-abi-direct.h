@@ -49,7 +49,7 @@
  */
 
 #define PAVO_DIRECT_RANGES 1024u /* of a window at most; and buffers */
-#define PAVO_DIRECT_RANGE_SIZE 65536u /* at most; a multiple of 4096 */
+#define PAVO_DIRECT_RANGE_SIZE 65536u /* at most; a multiple of the page size */
 #define PAVO_DIRECT_NO_BUFFER (~0u)
 #define PAVO_DIRECT_IOS 64u /* of a call at most */
 

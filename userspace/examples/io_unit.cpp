@@ -63,7 +63,7 @@ constexpr char usage[] =
 	"  DISK             a block device or a file\n"
 	"  --double-buffer  by way of ordinary memory, and no direct window\n"
 	"  --ranges N       of the direct window, up to 256 (32)\n"
-	"  --range-size N   bytes of a range, a multiple of 4096 (4096)\n"
+	"  --range-size N   bytes of a range, a multiple of the page size (4096)\n"
 	"  --buffers N      of its pool (32); an I/O that finds none takes the\n"
 	"                   way through ordinary memory\n"
 	"  --json           print the counts as JSON\n";

@@ -78,7 +78,7 @@ const char *advice(int err)
 	switch (err) {
 	case EINVAL:
 		return ": there are 1 to 1024 ranges and buffers, of a "
-		       "multiple of 4096 bytes up to 65536";
+		       "multiple of the machine's page size up to 65536 bytes";
 	case EPROTONOSUPPORT:
 		return ": the module was built without them; one that has "
 		       "them is made by `make modules DIRECT=y`";

@@ -24,7 +24,7 @@ extern "C" {
  * @base:       address of its first byte, as work requests name it; it need not be aligned. 0:
  *              that of the mapping in this process, so that work requests name its pointers
  * @ranges:     number of ranges, 1 to PAVO_DIRECT_RANGES
- * @range_size: bytes of a range and of a buffer, a multiple of 4096, at most
+ * @range_size: bytes of a range and of a buffer, a multiple of the page size, at most
  *              PAVO_DIRECT_RANGE_SIZE
  * @buffers:    of its pool, 1 to PAVO_DIRECT_RANGES
  */
