@@ -215,7 +215,8 @@ int Kernel::ioctl(int, void *arg)
 				       reinterpret_cast<uintptr_t>(
 					       &hdr->attrs[i].data));
 
-		call.word[attr.attr_id] = attr.len == 4 ? first_half(data) : data;
+		call.word[attr.attr_id] = attr.len == 4 ? first_half(data) :
+							  data;
 		call.out[attr.attr_id] = {reinterpret_cast<std::byte *>(data),
 					  attr.len};
 		if (data || attr.len <= 8)

@@ -23,8 +23,9 @@ bool fork_wipes()
 	common::must(!madvise(page, size, MADV_WIPEONFORK), "madvise");
 
 	const bool wiped = !common::Child([&] {
-		common::must(!*static_cast<char *>(page), "nothing is wiped here");
-	}).wait();
+				    common::must(!*static_cast<char *>(page),
+						 "nothing is wiped here");
+			    }).wait();
 
 	munmap(page, size);
 	return wiped;
