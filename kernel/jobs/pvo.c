@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* pvo.c - translates Protocol Virtual Offsets; see pvo.h. Pure. */
 #include <asm/barrier.h>
+#include <linux/bug.h>
 #include <linux/compiler.h>
-#include <linux/nospec.h>
+#include <linux/nospec.h> /* needs bug.h on arm64 */
 #include "pvo.h"
 
 /* The table that @pvo names, if the job has it. */
