@@ -212,9 +212,8 @@ static void free_fifo(struct pavo_fifo *fifo)
 /* Charge the FIFOs to the process as locked memory: they are never swapped. */
 static int charge_fifos(struct pavo_fifo_window *window)
 {
-	unsigned long pages = (window->send.mask + window->recv.mask + 2ul) *
-				      PAVO_FRAME_SIZE >>
-			      PAGE_SHIFT;
+	unsigned long pages = pavo_fifo_count_pages(window->send.mask + 1ul) +
+			      pavo_fifo_count_pages(window->recv.mask + 1ul);
 	int err;
 
 	err = account_locked_vm(current->mm, pages, true);

@@ -23,7 +23,7 @@ static int open_send_fifo(struct pavo_fifo_window *window, u32 frames)
 		return -ENOMEM;
 	pavo_mmap_hold(send->area);
 	send->mask = frames - 1;
-	window->locked = frames * PAVO_FRAME_SIZE >> PAGE_SHIFT;
+	window->locked = pavo_fifo_count_pages(frames);
 	return 0;
 }
 

@@ -227,6 +227,12 @@ static inline void *pavo_fifo_get_frame(const struct pavo_fifo *fifo,
 	return fifo->area->addr + (number & fifo->mask) * PAVO_FRAME_SIZE;
 }
 
+/* The pages that so many frames take: a FIFO has pages of its own. */
+static inline unsigned long pavo_fifo_count_pages(unsigned long frames)
+{
+	return PAGE_ALIGN(frames * PAVO_FRAME_SIZE) >> PAGE_SHIFT;
+}
+
 /** pavo_fifo_notify - one more frame of send FIFO @fifo was sent; raise the event if it is due. */
 static inline void pavo_fifo_notify(struct pavo_fifo *fifo)
 {
