@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <endian.h>
+
 #include "error.hpp"
 
 namespace pavo {
@@ -14,13 +16,20 @@ namespace {
 constexpr Rdma::Peer no_peer = ~Rdma::Peer(0);
 constexpr uint32_t max_contexts = 256;
 
-/* Of the window of one process. */
+/* Of the window of one process. On the way the numbers are little-endian, as those of contexts. */
 struct Introduction {
 	Gid gid;
 	uint32_t window;
 	uint16_t node;
 	uint16_t reserved;
 };
+
+Introduction to_little_endian(Introduction one)
+{
+	one.window = htole32(one.window);
+	one.node = htole16(one.node);
+	return one;
+}
 
 /* Routes to a node are those of one window of it. */
 void must_be_a_machine_each(const std::vector<Introduction> &all)
@@ -58,12 +67,17 @@ public:
 					       options_.contexts);
 	}
 
-	std::span<const std::byte> bytes() const
+	/* As they are sent to the other processes. */
+	std::vector<uint32_t> to_send() const
 	{
-		return std::as_bytes(std::span(own_));
+		std::vector<uint32_t> numbers = own_;
+
+		for (uint32_t &number : numbers)
+			number = htole32(number);
+		return numbers;
 	}
 
-	/* Those of @other that this process may use. @all: bytes() of all processes. */
+	/* Those of @other that this process may use. @all: to_send() of all processes. */
 	std::vector<uint32_t> taken_by(uint16_t other,
 				       const std::vector<std::byte> &all) const
 	{
@@ -73,6 +87,8 @@ public:
 
 		memcpy(rcxts.data(), &all[at * sizeof(uint32_t)],
 		       rcxts.size() * sizeof(uint32_t));
+		for (uint32_t &rcxt : rcxts)
+			rcxt = le32toh(rcxt);
 		return rcxts;
 	}
 
@@ -111,11 +127,12 @@ Result<std::vector<WindowAddress>> connect(Group &group, Window &window)
 					   .window = window.number(),
 					   .node = window.address().node,
 					   .reserved = 0};
-		auto all = group.exchange(mine);
+		auto all = group.exchange(to_little_endian(mine));
 		std::vector<WindowAddress> windows;
 
 		if (!all)
 			return Unexpected(all.error());
+		std::ranges::transform(*all, all->begin(), to_little_endian);
 		must_be_a_machine_each(*all);
 		for (const Introduction &one : *all) {
 			auto routed = window.set_node(one.node, one.gid);
@@ -149,7 +166,8 @@ Result<std::vector<Rdma::Peer>> connect(Group &group, Rdma &rdma,
 				if (!taken)
 					return Unexpected(taken.error());
 			}
-		auto all = group.exchange_bytes(contexts.bytes());
+		const std::vector<uint32_t> own = contexts.to_send();
+		auto all = group.exchange_bytes(std::as_bytes(std::span(own)));
 
 		if (!all)
 			return Unexpected(all.error());
