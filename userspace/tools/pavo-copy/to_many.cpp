@@ -16,6 +16,7 @@
 #include <vector>
 
 #include <arpa/inet.h>
+#include <endian.h>
 
 #include <pavo/broadcast.hpp>
 #include <pavo/connect.hpp>
@@ -41,7 +42,7 @@ template <class T> T value_of(pavo::Result<T> result, const std::string &what)
 		return std::move(result).value();
 }
 
-/* Numbers that the sender gives to all; of receivers all 0. */
+/* Numbers that the sender gives to all, little-endian on the way; of receivers all 0. */
 struct Plan {
 	uint32_t magic;
 	uint32_t chunk;
@@ -50,6 +51,15 @@ struct Plan {
 	uint64_t size;
 	uint64_t key;
 };
+
+Plan to_little_endian(Plan plan)
+{
+	for (uint32_t *number : {&plan.magic, &plan.chunk, &plan.slots})
+		*number = htole32(*number);
+	plan.size = htole64(plan.size);
+	plan.key = htole64(plan.key);
+	return plan;
+}
 
 uint16_t port_of(const Options &options)
 {
@@ -158,8 +168,10 @@ public:
 private:
 	Plan agree(const Plan &own)
 	{
-		Plan all =
-			value_of(group.exchange(own), "the other machines")[0];
+		/* To the machine's own order and from it are the same. */
+		const Plan all = to_little_endian(
+			value_of(group.exchange(to_little_endian(own)),
+				 "the other machines")[0]);
 
 		if (all.magic != MANY_MAGIC || !all.chunk ||
 		    all.chunk > CHUNK_LIMIT || !all.slots ||
