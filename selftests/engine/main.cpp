@@ -35,7 +35,7 @@ std::string why_not(const std::string &script)
 	return "";
 }
 
-/* True if nothing has leaked since the beginning, or nobody looks. */
+/* True if nothing has leaked since the beginning, or no sanitizer looks for that. */
 bool no_leak()
 {
 #ifdef __SANITIZE_ADDRESS__
