@@ -85,6 +85,8 @@ help:
 	@echo 'make test-full  also on the sanitizer kernel and on 6.12, and the planted bugs'
 	@echo 'make test-parts  groups on modules without windows and jobs, direct windows, both;'
 	@echo '                ONLY=group for one'
+	@echo 'make test-cross  unit tests, engine and provider for arm64 and s390x under an emulator of'
+	@echo '                user space; the module compiled for them. ONLY=NAME for a part'
 	@echo 'make soak GROUP=group TIMES=20 LOAD=4  one group again and again on a busy machine'
 	@echo 'make test-pyverbs RDMA_CORE_SRC=DIR  rdma-core'\''s own tests, pavo and rdma_rxe'
 	@echo 'make bench      pavo and rdma_rxe side by side; MODE=native at native speed, with siw'
@@ -192,7 +194,7 @@ build-deps:
 test-deps:
 	@qemu-scripts/install-deps $(or $(GROUPS_ASKED),test)
 
-demo-deps bench-deps lint-deps format-deps pyverbs-deps packages-deps:
+demo-deps bench-deps lint-deps format-deps pyverbs-deps packages-deps cross-deps:
 	@qemu-scripts/install-deps $(@:-deps=)
 
 full-deps:
@@ -242,6 +244,10 @@ test-parts: KERNEL = native
 test-parts: kernel test-deps
 	$(call build,$(patsubst %,tests-%,$(subst $(comma), ,$(PARTS_GROUPS))))
 	@selftests/run-parts '$(PARTS_GROUPS)'
+
+# Other architectures, without a guest.
+test-cross: cross-deps anew
+	@JOBS='$(JOBS)' selftests/cross/check $(if $(ONLY),--only '$(ONLY)')
 
 need-group:
 	@[ -n '$(GROUP)' ] || { echo 'make soak GROUP=group, please' >&2; exit 1; }
@@ -300,5 +306,5 @@ bench-direct: bench-deps kernel modules
 
 .PHONY: help all modules links need-headers anew userspace install uninstall packages clean deps format \
 	kernel build-deps test-deps demo-deps bench-deps lint-deps format-deps pyverbs-deps \
-	packages-deps full-deps lint plan-modules test test-full test-parts need-group soak test-pyverbs demo \
+	packages-deps cross-deps full-deps lint plan-modules test test-full test-parts test-cross need-group soak test-pyverbs demo \
 	bench profile bench-loss bench-sharing bench-windows bench-keys bench-scale bench-direct
