@@ -57,15 +57,15 @@ std::string cut(const std::string &line, size_t width)
 std::string address_of(const std::string &gid)
 {
 	constexpr size_t IPV4_AT = 12;
-	std::array<unsigned char, 16> raw;
+	in6_addr raw;
 	std::array<char, INET6_ADDRSTRLEN> text;
 
-	if (inet_pton(AF_INET6, gid.c_str(), raw.data()) != 1)
+	if (inet_pton(AF_INET6, gid.c_str(), &raw) != 1)
 		return gid;
-	if (IN6_IS_ADDR_V4MAPPED(reinterpret_cast<in6_addr *>(raw.data())))
-		return inet_ntop(AF_INET, raw.data() + IPV4_AT, text.data(),
+	if (IN6_IS_ADDR_V4MAPPED(&raw))
+		return inet_ntop(AF_INET, raw.s6_addr + IPV4_AT, text.data(),
 				 text.size());
-	return inet_ntop(AF_INET6, raw.data(), text.data(), text.size());
+	return inet_ntop(AF_INET6, &raw, text.data(), text.size());
 }
 
 } // namespace pavo
