@@ -7,6 +7,7 @@
 #ifndef PAVO_COMMON_PATTERN_H
 #define PAVO_COMMON_PATTERN_H
 
+#include <endian.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -42,7 +43,8 @@ static inline void pattern_fill(void *memory, size_t length, uint64_t seed,
 	for (; length && position % 8; length--)
 		*to++ = pattern_byte(seed, position++);
 	for (; length >= 8; to += 8, position += 8, length -= 8) {
-		const uint64_t word = pattern_word(seed, position / 8);
+		/* As pattern_byte() has its bytes. */
+		const uint64_t word = htole64(pattern_word(seed, position / 8));
 
 		memcpy(to, &word, 8);
 	}
@@ -61,7 +63,8 @@ static inline int64_t pattern_verify(const void *memory, size_t length,
 		const uint64_t place = position + at;
 
 		if (place % 8 == 0 && length - at >= 8) {
-			const uint64_t want = pattern_word(seed, place / 8);
+			const uint64_t want =
+				htole64(pattern_word(seed, place / 8));
 
 			if (!memcmp(got + at, &want, 8)) {
 				at += 8;
