@@ -153,6 +153,13 @@ public:
 	Disk(const Disk &) = delete;
 
 	uint64_t size() const { return size_; }
+	/* Past the page cache; below 0: it cannot be. */
+	int direct() const { return direct_; }
+	/* Does the disk move these bytes, and no other, itself? */
+	bool takes(uint32_t length, uint64_t offset) const
+	{
+		return direct_ >= 0 && !(offset % block_) && !(length % block_);
+	}
 
 	/*
 	 * Has the disk write to memory itself, up to the end of its block; there is @room for
@@ -173,7 +180,7 @@ public:
 	bool drain(const std::byte *from, uint32_t length,
 		   uint64_t offset) const
 	{
-		if (direct_ < 0 || offset % block_ || length % block_)
+		if (!takes(length, offset))
 			return false;
 		return pwrite(direct_, from, length, off_t(offset)) ==
 		       ssize_t(length);
@@ -212,6 +219,8 @@ struct Counts {
 	uint64_t operations =
 		0; /* of RDMA: pieces of an I/O, as long as a range */
 	uint64_t setups = 0; /* of transfers, by the CPU */
+	uint64_t by_adapter =
+		0; /* pieces whose bytes the adapter has moved by the disk */
 	uint64_t counts = 0; /* calls that counted bytes of a device */
 	uint64_t without_device =
 		0; /* pieces that the CPU copied to or from a range */
@@ -318,7 +327,9 @@ private:
 		counts_.operations++;
 		ios_[io].pieces++;
 		if (window_ && post(piece, request, at)) {
-			if (read)
+			if (disk_.takes(length, piece.offset))
+				counts_.by_adapter++;
+			else if (read)
 				fill_range(piece);
 			else
 				drain_range(piece);
@@ -332,8 +343,8 @@ private:
 	}
 
 	/*
-	 * Arms a range for the piece and posts its request: one set-up. False: the pool has no
-	 * buffer.
+	 * Arms a range for the piece and posts its request, and has the adapter start the disk if
+	 * that takes the bytes: one set-up. False: the pool has no buffer.
 	 */
 	bool post(Piece &piece, const IoRequest &request, uint32_t at)
 	{
@@ -349,15 +360,8 @@ private:
 		ibv_send_wr wr = VerbsEnd::request(
 			read ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ, sge,
 			request.address + at, request.rkey, last_piece_ + 1);
-		pavo::ArmOptions options;
 
-		options.direction = read ? pavo::Direction::write :
-					   pavo::Direction::read;
-		options.no_buffer = pavo::NoBuffer::fall_back;
-		options.whole = !read;
-		if (pavo::post_direct(*window_, *range, piece.length, end_.qp(),
-				      wr, options)
-			    .value() == pavo::Armed::no_buffer) {
+		if (!start(piece, read, wr)) {
 			window_->give(*range);
 			return false;
 		}
@@ -365,6 +369,36 @@ private:
 		remember(piece);
 		counts_.setups++;
 		return true;
+	}
+
+	/* False: the pool has no buffer. */
+	bool start(const Piece &piece, bool read, ibv_send_wr &wr)
+	{
+		const pavo::Direction direction =
+			read ? pavo::Direction::write : pavo::Direction::read;
+
+		if (disk_.takes(piece.length, piece.offset)) {
+			const pavo::Result<void> started = pavo::post_io(
+				*window_,
+				{piece.slot, piece.length, disk_.direct(),
+				 piece.offset, direction},
+				end_.qp(), wr);
+
+			if (started ==
+			    pavo::Unexpected(
+				    std::errc::resource_unavailable_try_again))
+				return false;
+			started.value();
+			return true;
+		}
+		pavo::ArmOptions options;
+
+		options.direction = direction;
+		options.no_buffer = pavo::NoBuffer::fall_back;
+		options.whole = !read;
+		return pavo::post_direct(*window_, piece.slot, piece.length,
+					 end_.qp(), wr, options)
+			       .value() == pavo::Armed::armed;
 	}
 
 	uint64_t remember(const Piece &piece)
@@ -553,6 +587,7 @@ void Unit::report() const
 		{"bytes", counts_.bytes},
 		{"operations", counts_.operations},
 		{"setups", counts_.setups},
+		{"by_adapter", counts_.by_adapter},
 		{"counts", counts_.counts},
 		{"without_device", counts_.without_device},
 		{"double_buffered", counts_.double_buffered}};
