@@ -164,7 +164,8 @@ WqeModelled model_of(const Wqe &wqe, uint32_t op,
 
 		if (zeros != std::ssize(way.reserved))
 			return {PAVO_ST_WQE_FLAGS};
-		if (way.dest_qpn > 0xffffff || way.port_num != 1)
+		if (way.dest_qpn > 0xffffff || way.port_num != 1 ||
+		    way.sl > 15)
 			return {PAVO_ST_AV};
 	}
 	if (xrc) {
