@@ -199,12 +199,19 @@ static inline void pavo_vm_flags_set(struct vm_area_struct *vma,
 
 /*
  * Access flags for RDMA FLUSH, which a newer libibverbs may pass for a queue pair. Older kernels
- * have no names for them. The values are those of the verbs in user space.
+ * have no names for them, and refuse them for regions. The values are those of the verbs in user
+ * space. No region has the right to persistence (memory/region.c).
  */
 #if PAVO_HAS_FLUSH
-#define PAVO_ACCESS_FLUSH (IB_ACCESS_FLUSH_GLOBAL | IB_ACCESS_FLUSH_PERSISTENT)
+#define PAVO_CAP_FLUSH IB_DEVICE_FLUSH_GLOBAL
+#define PAVO_ACCESS_FLUSH_GLOBAL IB_ACCESS_FLUSH_GLOBAL
+#define PAVO_ACCESS_FLUSH_PERSISTENT IB_ACCESS_FLUSH_PERSISTENT
+#define PAVO_MR_ACCESS_FLUSH IB_ACCESS_FLUSH_GLOBAL
 #else
-#define PAVO_ACCESS_FLUSH (BIT(8) | BIT(9))
+#define PAVO_CAP_FLUSH 0
+#define PAVO_ACCESS_FLUSH_GLOBAL BIT(8)
+#define PAVO_ACCESS_FLUSH_PERSISTENT BIT(9)
+#define PAVO_MR_ACCESS_FLUSH 0
 #endif
 
 /* Signalling an eventfd always adds one. */

@@ -114,6 +114,7 @@ struct pavo_dev;
 	X(rx_drop_psn_ghost) /* ACK of nothing outstanding */    \
 	X(rx_drop_syndrome) /* neither ACK nor a known NAK */    \
 	X(rx_ecn_echoes) /* answers that echo a mark */          \
+	X(rx_flush_requests) /* executed */                      \
 	X(tx_sacks) /* ACKs that say what is held */             \
 	X(tail_loss_probes) /* last packet repeated */           \
 	X(tx_drop_node) /* the window has no route to it */      \

@@ -13,10 +13,12 @@
 
 /*
  * Access flags that a QP takes. Programs pass the flags of their regions; only the rights of
- * peers have an effect. A right to an operation that the adapter does not have, such as flush, is
- * accepted: no peer can use it. A bit that verbs do not define is an error of the program.
+ * peers have an effect. A right that no region has, to flush for persistence, is accepted: no
+ * peer can use it. A bit that verbs do not define is an error of the program.
  */
-#define PAVO_QP_ACCESS (IB_ACCESS_SUPPORTED | PAVO_ACCESS_FLUSH)
+#define PAVO_QP_ACCESS                                    \
+	(IB_ACCESS_SUPPORTED | PAVO_ACCESS_FLUSH_GLOBAL | \
+	 PAVO_ACCESS_FLUSH_PERSISTENT)
 
 static int check_av(struct pavo_qp *qp, const struct rdma_ah_attr *ah)
 {

@@ -251,19 +251,24 @@ enum pavo_status pavo_xlate(struct pavo_dev *dev, struct pavo_pd *pd, u32 key,
 	return status;
 }
 
-static enum pavo_status check_r_key(struct pavo_key_state *key_state, u32 key,
-				    u64 va, u64 len, int access,
-				    struct pavo_region **region)
+/* The checks of a region that a peer names. @found: NULL: it named none. */
+static enum pavo_status check_peer_region(struct pavo_key_state *key_state,
+					  const struct pavo_region *found,
+					  u64 va, u64 len, int access)
 {
-	struct pavo_region *found =
-		find_region(key_state->dev, key_state->peer_pd, key);
-
-	*region = found;
 	if (unlikely(!found))
 		return PAVO_ST_KEY;
 	if (unlikely(found->key_state && found->key_state != key_state))
 		return PAVO_ST_QP;
 	return check_region(found, key_state->peer_pd, va, len, access);
+}
+
+static enum pavo_status check_r_key(struct pavo_key_state *key_state, u32 key,
+				    u64 va, u64 len, int access,
+				    struct pavo_region **region)
+{
+	*region = find_region(key_state->dev, key_state->peer_pd, key);
+	return check_peer_region(key_state, *region, va, len, access);
 }
 
 enum pavo_status pavo_xlate_remote(struct pavo_key_state *key_state, u32 key,
@@ -289,6 +294,24 @@ enum pavo_status pavo_check_remote(struct pavo_key_state *key_state, u32 key,
 	if (!len)
 		return PAVO_ST_OK;
 	return check_r_key(key_state, key, va, len, access, &found);
+}
+
+enum pavo_status pavo_check_remote_range(struct pavo_key_state *key_state,
+					 u32 key, u64 va, u64 len, int access)
+{
+	struct pavo_region *found;
+
+	return check_r_key(key_state, key, va, len, access, &found);
+}
+
+enum pavo_status pavo_check_remote_key(struct pavo_key_state *key_state,
+				       u32 key, int access)
+{
+	const struct pavo_region *found =
+		find_region(key_state->dev, key_state->peer_pd, key);
+
+	return check_peer_region(key_state, found, found ? found->iova : 0, 0,
+				 access);
 }
 
 /* Find a remote-key slot: pavo_rkm_slots_replace() has set them before the QP could receive. */

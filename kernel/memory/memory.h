@@ -323,6 +323,14 @@ enum pavo_status pavo_xlate_remote(struct pavo_key_state *key_state, u32 key,
 enum pavo_status pavo_check_remote(struct pavo_key_state *key_state, u32 key,
 				   u64 va, u64 len, int access);
 
+/** pavo_check_remote_range - as pavo_check_remote(), and the key is checked also if @len is 0. */
+enum pavo_status pavo_check_remote_range(struct pavo_key_state *key_state,
+					 u32 key, u64 va, u64 len, int access);
+
+/** pavo_check_remote_key - as pavo_check_remote(), of the whole region, wherever it lies. */
+enum pavo_status pavo_check_remote_key(struct pavo_key_state *key_state,
+				       u32 key, int access);
+
 /**
  * pavo_mw_bind - carry out a bind (IBA 10.6.7). A bind of type 1 may also move or unbind the
  * memory window; one of type 2 takes it from unbound to bound.

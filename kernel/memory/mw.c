@@ -13,11 +13,12 @@
 #include "memory/memory.h"
 #include "memory/memory_private.h"
 #include "accounting.h"
+#include "compat.h"
 #include "memory/key_state.h"
 
 #define PAVO_MW_ACCESS                                    \
 	(IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE | \
-	 IB_ACCESS_REMOTE_ATOMIC)
+	 IB_ACCESS_REMOTE_ATOMIC | PAVO_MR_ACCESS_FLUSH)
 /*
  * Flags that a bind may have. Local rights have no effect, since memory windows have no L_Key,
  * and the optional ones, relaxed ordering among them, have none on this adapter.
@@ -170,6 +171,9 @@ static enum pavo_status check_bind_range(const struct pavo_key_state *key_state,
 		return PAVO_ST_MW_RANGE;
 	if (seg->access & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC) &&
 	    !(mr->access & IB_ACCESS_LOCAL_WRITE))
+		return PAVO_ST_MW_RANGE;
+	/* The owner of the region decides who may flush it. */
+	if (seg->access & PAVO_MR_ACCESS_FLUSH & ~mr->access)
 		return PAVO_ST_MW_RANGE;
 	offset = seg->va - mr->iova;
 	if (offset > mr->length || seg->length > mr->length - offset)

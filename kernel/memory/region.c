@@ -10,6 +10,7 @@
 #include <linux/slab.h>
 #include "memory/memory.h"
 #include "memory/memory_private.h"
+#include "compat.h"
 
 #define PAVO_ACCESS_REMOTE                                \
 	(IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE | \
@@ -21,9 +22,15 @@
  */
 #define PAVO_ACCESS_HINTS (IB_ACCESS_HUGETLB | IB_ACCESS_OPTIONAL)
 
+/*
+ * A peer may flush regions for global visibility (PAVO_MR_ACCESS_FLUSH), but not for persistence:
+ * the adapter does not know which memory keeps its bytes when the power goes, so no region
+ * promises it.
+ */
 #define PAVO_ACCESS_SUPPORTED                                             \
 	(IB_ACCESS_LOCAL_WRITE | PAVO_ACCESS_REMOTE | IB_ACCESS_MW_BIND | \
-	 IB_ZERO_BASED | IB_ACCESS_ON_DEMAND | PAVO_ACCESS_HINTS)
+	 IB_ZERO_BASED | IB_ACCESS_ON_DEMAND | PAVO_MR_ACCESS_FLUSH |     \
+	 PAVO_ACCESS_HINTS)
 
 int pavo_check_access(int access)
 {

@@ -34,6 +34,9 @@ static void count_request(struct pavo_qp *qp, u8 kind)
 	case PAVO_KIND_ATOMIC:
 		pavo_count_bh(qp, rx_atomic_requests);
 		break;
+	case PAVO_KIND_FLUSH:
+		pavo_count_bh(qp->dev, rx_flush_requests);
+		break;
 	}
 }
 
@@ -218,7 +221,7 @@ bool pavo_fits_message(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 	return pkt->payload <= most;
 }
 
-/* Find the resource of a duplicate read or atomic; NULL: the original was another request. */
+/* Find the resource of a duplicate that has an answer; NULL: the original was another request. */
 static struct pavo_resource *find_original(struct pavo_qp *qp,
 					   const struct pavo_pkt *pkt)
 {
@@ -286,6 +289,7 @@ static void answer_duplicate(struct pavo_qp *qp, const struct pavo_pkt *pkt)
 	case PAVO_KIND_READ:
 	case PAVO_KIND_ATOMIC:
 	case PAVO_KIND_ATOMIC_WRITE:
+	case PAVO_KIND_FLUSH:
 		break;
 	default:
 		pavo_expected_note_duplicate(&qp->resp.expected);

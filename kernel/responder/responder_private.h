@@ -25,7 +25,7 @@
  * @first:   its first PSN
  * @npkts:   its PSNs
  * @kind:    enum pavo_kind of the request. The response to an atomic is @orig; that to a read is
- *           memory; that to an atomic write, a read response without payload
+ *           memory; that to an atomic write or a flush, a read response without payload
  * @ext:     the response has @request_id as well
  * @queued:  on the send queue
  * @replay:  the response is a retransmission: payload is copied

@@ -28,6 +28,7 @@
 #define PAVO_QP_HEADERS(H, more)			\
 	H(XRCETH,       xrceth,       more)		\
 	H(DETH,         deth,         more)		\
+	H(FETH,         feth,         more)		\
 	H(RETH,         reth,         more)		\
 	H(ATOMICETH,    atomiceth,    more)		\
 	H(EXTATOMICETH, extatomiceth, more)		\
@@ -80,6 +81,10 @@
 	F(16, 16, attempts,  rdma.attempts)		\
 	F(8,  8,  flags,     rdma.flags)		\
 	F(8,  8,  status,    rdma.status)
+
+/* Placement types in the lower four bits, selectivity level in two above (enum pavo_feth) */
+#define PAVO_FETH_FIELDS(F, B, R)			\
+	F(32, 6,  feth,  feth)
 
 #define PAVO_RETH_FIELDS(F, B, R)			\
 	F(64, 64, va,    va)				\
@@ -207,6 +212,8 @@
 						    PAVO_OPF_IETH | (x))			\
 	O(svc, base, SEND_ONLY_INV,    0x17, SEND,  PAVO_OPF_DATA | PAVO_OPF_ONLY |		\
 						    PAVO_OPF_IETH | (x))			\
+	O(svc, base, FLUSH,            0x1c, FLUSH, PAVO_OPF_REQUEST | PAVO_OPF_ONLY |		\
+						    PAVO_OPF_FETH | PAVO_OPF_RETH | (x))	\
 	O(svc, base, ATOMIC_WRITE,     0x1d, ATOMIC_WRITE, PAVO_OPF_DATA | PAVO_OPF_ONLY |	\
 						    PAVO_OPF_RETH | (x))
 
@@ -277,6 +284,7 @@
 	K(READ,         read)				\
 	K(ATOMIC,       atomic)				\
 	K(ATOMIC_WRITE, atomic_write)			\
+	K(FLUSH,        flush)				\
 	K(IMM64,        imm64)
 
 #ifndef __ASSEMBLER__
@@ -301,8 +309,8 @@ enum pavo_window_op {
 enum pavo_kind {
 	PAVO_KIND_NONE,
 	/*
-	 * Reads and atomics: request or response. An atomic write is answered by an empty read
-	 * response. The payload of IMM64 is eight bytes of immediate data.
+	 * Reads and atomics: request or response. An atomic write and a flush are answered by an
+	 * empty read response. The payload of IMM64 is eight bytes of immediate data.
 	 */
 #define KIND(NAME, name) PAVO_KIND_##NAME,
 	PAVO_REQUEST_KINDS(KIND)

@@ -85,6 +85,26 @@ static inline const struct pavo_op_info *pavo_opcode_get_info(u8 opcode)
 	return info->hdr_len ? info : NULL;
 }
 
+/*
+ * Bits of a FETH: the placement types that are requested, of which two are defined, and the
+ * selectivity level: a range of the region, or all of it.
+ */
+enum pavo_feth {
+	PAVO_FETH_GLOBAL = 0x01,
+	PAVO_FETH_PERSISTENT = 0x02,
+	PAVO_FETH_TYPES = 0x0f,
+	PAVO_FETH_REGION = 0x10,
+	PAVO_FETH_LEVEL = 0x30,
+};
+
+/** pavo_feth_is_valid - true if the bits name a placement type and a level, and none undefined. */
+static inline bool pavo_feth_is_valid(u32 feth)
+{
+	const u32 types = PAVO_FETH_GLOBAL | PAVO_FETH_PERSISTENT;
+
+	return feth & types && !(feth & ~(types | PAVO_FETH_REGION));
+}
+
 /* AETH syndrome (IBA 9.7.5.2): class in bits 7..5, value in bits 4..0. */
 enum pavo_aeth {
 	PAVO_AETH_CLASS = 0xe0,
@@ -198,6 +218,7 @@ struct pavo_wreth {
  * @payload: payload bytes without pad and ICRC (set by parse only)
  * @npkts:   number of packets: 1, or more in a GSO super-packet; set to 1 by parse, not read by
  *           build
+ * @feth:    FETH: enum pavo_feth, 6 bits
  * @va:      RETH, AtomicETH, ExtAtomicETH
  * @rkey:    likewise
  * @dma_len: RETH
@@ -237,6 +258,7 @@ struct pavo_pkt {
 	u32 psn;
 	u32 payload;
 	u32 npkts;
+	u8 feth;
 	u64 va;
 	u32 rkey;
 	u32 dma_len;

@@ -107,7 +107,8 @@ TEST(Gso, OnlyMessagesOfManyPacketsCanBeOne)
 {
 	for (uint8_t opcode :
 	     {PAVO_OP_READ_REQ, PAVO_OP_ACK, PAVO_OP_ATOMIC_ACK,
-	      PAVO_OP_CMP_SWAP, PAVO_OP_FETCH_ADD, PAVO_OP_ATOMIC_WRITE})
+	      PAVO_OP_CMP_SWAP, PAVO_OP_FETCH_ADD, PAVO_OP_ATOMIC_WRITE,
+	      PAVO_OP_FLUSH})
 		EXPECT_FALSE(pavo_gso_is_allowed(opcode)) << int(opcode);
 	for (int opcode = 0xc0; opcode < 0x100; opcode++)
 		EXPECT_FALSE(pavo_gso_is_allowed(uint8_t(opcode))) << opcode;

@@ -11,15 +11,16 @@
 
 namespace {
 
-/* IBA table 38, as far as pavo has it, and atomic write (IBA 1.6). */
+/* IBA table 38, as far as pavo has it, and flush and atomic write (IBA 1.6). */
 bool should_be_known(int opcode)
 {
 	int op = opcode & 0x1f;
 
 	switch (opcode & 0xe0) {
-	case 0x00: /* RC; 0x15 is reserved, 0x1c is Flush */
+	case 0x00: /* RC; 0x15 is reserved */
 	case 0xa0: /* XRC, the same */
-		return op <= 0x14 || op == 0x16 || op == 0x17 || op == 0x1d;
+		return op <= 0x14 || op == 0x16 || op == 0x17 || op == 0x1c ||
+		       op == 0x1d;
 	case 0x20: /* UC: sends and writes */
 		return op <= 0x0b;
 	case 0x60: /* UD: one packet only */
@@ -73,6 +74,7 @@ TEST(OpcodeTable, LengthIsThatOfTheHeadersNamed)
 		{PAVO_OPF_PVO, 8},	     {PAVO_OPF_EXTATOMICETH, 52},
 		{PAVO_OPF_EXTATOMICACK, 12}, {PAVO_OPF_WTETH, 12},
 		{PAVO_OPF_SACKETH, 40},	     {PAVO_OPF_CNPETH, 16},
+		{PAVO_OPF_FETH, 4},
 	};
 
 	for (uint8_t opcode : known_opcodes()) {
@@ -109,7 +111,9 @@ TEST(OpcodeTable, EveryOpcodeIsOfOneKind)
 			return PAVO_KIND_READ;
 		if (op == 0x11)
 			return PAVO_KIND_ACK;
-		return op <= 0x14 ? PAVO_KIND_ATOMIC : PAVO_KIND_ATOMIC_WRITE;
+		if (op <= 0x14)
+			return PAVO_KIND_ATOMIC;
+		return op == 0x1c ? PAVO_KIND_FLUSH : PAVO_KIND_ATOMIC_WRITE;
 	};
 
 	for (uint8_t opcode : known_opcodes())
@@ -165,7 +169,8 @@ TEST(OpcodeTable, PayloadIsWhereItMayBe)
 {
 	for (uint8_t opcode : known_opcodes()) {
 		int op = opcode & 0x1f;
-		bool none = op == 0x0c || (op >= 0x11 && op <= 0x14);
+		bool none = op == 0x0c || (op >= 0x11 && op <= 0x14) ||
+			    op == 0x1c;
 
 		/* Only requests for data and their ends have none. */
 		if (flags_of(opcode) & PAVO_OPF_WETH)
@@ -240,6 +245,15 @@ TEST(OpcodeTable, XrcHeaderIsInAllRequestsOfXrcAndNowhereElse)
 			  xrc && flags_of(opcode) & PAVO_OPF_REQUEST)
 			<< "opcode " << int(opcode);
 	}
+}
+
+/* One or both of two placement types, and one of two levels. */
+TEST(Feth, NamesAPlacementTypeAndALevelAndNothingUndefined)
+{
+	for (uint32_t bits = 0; bits < 0x100; bits++)
+		EXPECT_EQ(pavo_feth_is_valid(bits),
+			  (bits & 0x3) != 0 && (bits & ~0x13u) == 0)
+			<< bits;
 }
 
 TEST(OpcodeService, IsThatOfTheOpcode)

@@ -190,8 +190,8 @@ TEST(Parse, PayloadWhereThereIsNoneIsSurplus)
 			}
 		}
 	}
-	/* six of RC, and of XRC, three of windows, four of extended atomics, and CNP */
-	EXPECT_EQ(tried, 20u * 299 * 4);
+	/* seven of RC, and of XRC, three of windows, four of extended atomics, and CNP */
+	EXPECT_EQ(tried, 22u * 299 * 4);
 }
 
 TEST(Parse, EveryOtherVersionIsRefused)
@@ -256,10 +256,16 @@ TEST(Parse, MigReqAndReservedBitsAreIgnored)
 		if (flags_of(opcode) & PAVO_OPF_XRCETH)
 			set[PAVO_BTH_LEN] = 0xff;
 		if (flags_of(opcode) & PAVO_OPF_EXTATOMICETH) {
-			uint8_t *header = &set[ext_atomic_at(opcode)];
+			uint8_t *header = &set[behind_xrceth(opcode)];
 
 			std::fill_n(header, 3, 0xff);
 			header[3] |= 0xf0;
+		}
+		if (flags_of(opcode) & PAVO_OPF_FETH) {
+			uint8_t *header = &set[behind_xrceth(opcode)];
+
+			std::fill_n(header, 3, 0xff);
+			header[3] |= 0xc0;
 		}
 		if (flags_of(opcode) & PAVO_OPF_SACKETH)
 			set[PAVO_BTH_LEN + PAVO_AETH_LEN + 3] |= 0xc0;

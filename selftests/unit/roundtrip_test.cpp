@@ -75,9 +75,16 @@ TEST(RoundTrip, BuildOfParseGivesTheBytes)
 				header[3] &= 0x3f;
 				header[4] = 0;
 			}
+			if (flags_of(opcode) & PAVO_OPF_FETH) {
+				uint8_t *header =
+					&headers[behind_xrceth(opcode)];
+
+				std::fill_n(header, 3, 0);
+				header[3] &= 0x3f;
+			}
 			if (flags_of(opcode) & PAVO_OPF_EXTATOMICETH) {
 				uint8_t *header =
-					&headers[ext_atomic_at(opcode)];
+					&headers[behind_xrceth(opcode)];
 
 				std::fill_n(header, 3, 0);
 				header[3] &= 0x0f;
@@ -124,6 +131,7 @@ TEST(Build, TooLargeNumbersStayInTheirFields)
 		pkt.msn = 0xff000000;
 		pkt.sqpn = 0xff000000;
 		pkt.aop = 0xf0;
+		pkt.feth = 0xc0;
 		EXPECT_EQ(to_hex(build(pkt)), to_hex(zero))
 			<< "opcode " << int(opcode);
 	}

@@ -76,6 +76,7 @@ pavo_pkt random_packet(Random &random, uint8_t opcode)
 			.pkey = static_cast<uint16_t>(random.bits()),
 			.dqpn = random.below(1 << 24),
 			.psn = random.below(1 << 24),
+			.feth = static_cast<uint8_t>(random.below(64)),
 			.va = random.bits(),
 			.rkey = static_cast<uint32_t>(random.bits()),
 			.dma_len = static_cast<uint32_t>(random.bits()),

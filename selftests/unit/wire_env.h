@@ -29,10 +29,10 @@ std::vector<uint8_t> known_opcodes();
 /* Flags of an opcode that must be known. */
 uint32_t flags_of(uint8_t opcode);
 
-/* Where the ExtAtomicETH of an opcode begins: behind BTH and XRCETH. */
-inline size_t ext_atomic_at(uint8_t opcode)
+/* Where the ExtAtomicETH or FETH of an opcode begins: behind BTH and XRCETH. */
+inline size_t behind_xrceth(uint8_t opcode)
 {
-	return PAVO_BTH_LEN + (opcode >= 0xe4 ? 4 : 0);
+	return PAVO_BTH_LEN + (flags_of(opcode) & PAVO_OPF_XRCETH ? 4 : 0);
 }
 
 /* A packet of @opcode with a random value in every field, pad included. */

@@ -55,6 +55,19 @@ void Dut::load_providers()
 		ibv_free_device_list(list);
 }
 
+bool Dut::can_flush(const std::string &device)
+{
+	/* Newer verbs have a name for it. */
+	constexpr uint64_t flush_global = 1ull << 38;
+	ibv_context *context = common::open_device(device);
+	ibv_device_attr_ex attr = {};
+	const int error = ibv_query_device_ex(context, nullptr, &attr);
+
+	ibv_close_device(context);
+	must_return_0(error, "ibv_query_device_ex");
+	return attr.device_cap_flags_ex & flush_global;
+}
+
 Dut::Dut(Bench &bench, const std::string &device, const Address &peer,
 	 int64_t deadline)
 	: context_(common::open_device(device)), bench_(bench), device_(device),

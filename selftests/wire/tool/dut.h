@@ -104,6 +104,9 @@ public:
 	/* Once, before processes are forked that make a Dut: it takes its time. */
 	static void load_providers();
 
+	/* Does it let regions be flushed for global visibility? */
+	static bool can_flush(const std::string &device);
+
 	const Address &address() const { return address_; }
 	const Mac &mac() const { return mac_; }
 

@@ -6,6 +6,7 @@
  */
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 
 #include "kernel_bench.h"
 #include "runner.h"
@@ -72,6 +73,12 @@ RunOptions parse_options(int argc, char **argv)
 		usage("--device and --interface are needed");
 	o.make_bench = [device = o.setup.device, interface] {
 		return std::make_unique<KernelBench>(device, interface);
+	};
+	o.can_flush = [device = o.setup.device,
+		       can = std::optional<bool>()]() mutable {
+		if (!can)
+			can = Dut::can_flush(device);
+		return *can;
 	};
 	return o;
 }

@@ -85,6 +85,7 @@ constexpr FieldTable make_field_table()
 #undef RESERVED
 #undef NUMBER
 	table.add({"resv28", 28, PAVO_OPF_EXTATOMICETH, &Packet::resv28});
+	table.add({"resv26", 26, PAVO_OPF_FETH, &Packet::resv26});
 	/* The same as swap, for requests that add. */
 	table.add({"add", 64, PAVO_OPF_ATOMICETH | PAVO_OPF_EXTATOMICETH,
 		   &Packet::swap});
@@ -129,6 +130,8 @@ void decode_extensions(Packet &p, View &in, unsigned layout)
 		PAVO_##NAME##_FIELDS(NUMBER, BYTES, RESERVED)         \
 		if (PAVO_OPF_##NAME == PAVO_OPF_EXTATOMICETH)         \
 			p.resv28 = rest;                              \
+		else if (PAVO_OPF_##NAME == PAVO_OPF_FETH)            \
+			p.resv26 = rest;                              \
 		else if (rest)                                        \
 			throw Malformed("reserved bits are set in " + \
 					std::string(what));           \
@@ -186,8 +189,9 @@ Bytes encode(const Packet &packet, unsigned layout)
 	put(out, p.qpn, 3);
 	put(out, p.ackreq << 7 | p.sack << 6 | p.attempt, 1);
 	put(out, p.psn, 3);
-	/* The reserved bits above aop are a field of their own. */
+	/* The reserved bits above these are fields of their own. */
 	p.aop |= p.resv28 << 4;
+	p.feth |= p.resv26 << 6;
 	encode_extensions(out, p, layout);
 	out.insert(out.end(), p.payload.begin(), p.payload.end());
 	out.insert(out.end(), p.pad, 0);

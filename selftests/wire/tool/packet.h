@@ -43,13 +43,13 @@ struct Packet {
 	uint64_t ackreq = 0, sack = 0, attempt = 0, psn = 0;
 	/* Fields of extension headers, by the names of kernel/wire/packets.h */
 	uint64_t srqn = 0, qkey = 0, sqpn = 0;
-	uint64_t va = 0, rkey = 0, dlen = 0;
+	uint64_t feth = 0, va = 0, rkey = 0, dlen = 0;
 	uint64_t aop = 0, id = 0, swap = 0, mask = 0, cmp = 0, cmask = 0;
 	uint64_t dups = 0, from = 0, tries = 0, space = 0, echo = 0;
 	uint64_t map0 = 0, map1 = 0, map2 = 0, map3 = 0;
 	uint64_t syn = 0, msn = 0, orig = 0, imm = 0, inv = 0;
-	/* The reserved bits above aop */
-	uint64_t resv28 = 0;
+	/* The reserved bits above aop, and above feth */
+	uint64_t resv28 = 0, resv26 = 0;
 
 	Bytes payload; /* without pad */
 };

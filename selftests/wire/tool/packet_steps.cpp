@@ -15,6 +15,7 @@ constexpr uint64_t psn_mask = 0xffffff;
 constexpr uint64_t unlimited_credits = 31;
 constexpr uint64_t all_ones = ~0ull;
 constexpr uint64_t ext_fetch_add = 0; /* of the AOpCodes */
+constexpr uint64_t feth_global = 1; /* of the placement types */
 
 struct NamedCode {
 	const char *name;
@@ -180,6 +181,7 @@ void Machine::step_inject(const Statement &s)
 	packet.payload = spec.data;
 	packet.pad = pad_of(packet.payload);
 	packet.dlen = packet.payload.size();
+	packet.feth = feth_global;
 	packet.mask = all_ones;
 	packet.cmask = all_ones;
 	for (const auto &[field, value] : spec.fields)
@@ -211,7 +213,7 @@ void Machine::check_reserved(const Packet &packet) const
 	const bool unreliable = name.starts_with("UC_") ||
 				name.starts_with("UD_");
 
-	if (packet.resv6 || packet.resv28 ||
+	if (packet.resv6 || packet.resv28 || packet.resv26 ||
 	    ((!setup_.pavo || unreliable) && (packet.sack || packet.attempt)))
 		throw Mismatch("a reserved field is not 0: " +
 			       describe(packet));

@@ -234,6 +234,8 @@ std::string why_skip(const RunOptions &o, const Script &script)
 		return "only for " + script.only;
 	if (o.type == "rxe" && !script.rxe_breaks.empty())
 		return "rdma_rxe breaks: " + script.rxe_breaks;
+	if (script.flush && o.can_flush && !o.can_flush())
+		return "the device does not let regions be flushed";
 	return o.why_not ? o.why_not(script.name) : "";
 }
 

@@ -36,6 +36,8 @@ struct RunOptions {
 	std::function<bool()> at_end;
 	/* Why a script cannot run here; "": it can. */
 	std::function<std::string(const std::string &name)> why_not;
+	/* May regions of the device be flushed? Unset: they may. */
+	std::function<bool()> can_flush;
 
 	/* Scripts and options that do not depend on the device. */
 	void declare(common::CommandLine &app);

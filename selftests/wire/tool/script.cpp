@@ -67,6 +67,8 @@ bool directive(Script &script, Choices &choices,
 		script.in_a_row = true;
 	else if (t[0] == "engine")
 		script.engine = true;
+	else if (t[0] == "flush")
+		script.flush = true;
 	else
 		return false;
 	return true;

@@ -45,6 +45,7 @@ struct Script {
 	std::string only; /* the one device type it is for */
 	bool in_a_row = false; /* packets have to arrive before works run */
 	bool engine = false; /* it wants an interface that obeys scripts */
+	bool flush = false; /* it wants regions that may be flushed */
 };
 
 /* `name` is the path below the scripts folder without its suffix. */

@@ -165,6 +165,24 @@ void golden_atomic_and_ack()
 			 "0000000000000008"));
 }
 
+void golden_flush()
+{
+	Packet p;
+
+	p.opcode = opcode_by_name("FLUSH")->code;
+	p.qpn = 1;
+	p.psn = 2;
+	p.resv26 = 0x2abcdef;
+	p.feth = 0x21;
+	p.va = 0x0102030405060708;
+	p.rkey = 0x11223344;
+	p.dlen = 0x55667788;
+	REQUIRE(encode(p, PAVO_OPF_FETH | PAVO_OPF_RETH) ==
+		from_hex("1c 00 ffff 00 000001 00 000002 aaf37be1"
+			 "0102030405060708 11223344 55667788"));
+	REQUIRE(opcode_by_name("XRC_FLUSH")->code == 0xbc);
+}
+
 void golden_extended()
 {
 	Packet p;
@@ -375,6 +393,7 @@ const common::Cases cases = {
 	{"codec write request, byte by byte", golden_write},
 	{"codec atomic request and answer, byte by byte",
 	 golden_atomic_and_ack},
+	{"codec flush, byte by byte", golden_flush},
 	{"codec extended atomic request and answer, byte by byte",
 	 golden_extended},
 	{"codec every opcode encodes, decodes, and refuses to be short",

@@ -73,6 +73,9 @@ constexpr Name<int> access_flags[] = {
 	{"rr", IBV_ACCESS_REMOTE_READ},
 	{"ra", IBV_ACCESS_REMOTE_ATOMIC},
 	{"od", IBV_ACCESS_ON_DEMAND},
+	/* Newer verbs have names for them. */
+	{"fg", 1 << 8},
+	{"fp", 1 << 9},
 };
 
 constexpr Name<ibv_send_flags> send_flags[] = {

@@ -31,6 +31,7 @@ constexpr std::string_view NORMAL[] = {
 	"rx_write_requests",
 	"rx_read_requests",
 	"rx_atomic_requests",
+	"rx_flush_requests",
 	"req_cqe_error",
 	"req_cqe_flush_error",
 	"resp_cqe_error",
