@@ -94,7 +94,8 @@ static void fill_request(const struct pavo_qp *qp, const struct pavo_swqe *wqe,
 	p->psn = pavo_psn_add(wqe->first_psn, pkt);
 	p->va = wqe->raddr;
 	p->rkey = wqe->rkey;
-	p->dma_len = wqe->length;
+	p->dma_len = wqe->dma_len;
+	p->feth = (u8)wqe->imm;
 	p->srqn = wqe->srqn;
 	p->imm = (__force __be32)wqe->imm;
 	p->inv_rkey = wqe->imm;

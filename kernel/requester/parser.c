@@ -155,6 +155,7 @@ static enum pavo_status parse_remote(struct pavo_swqe *wqe,
 		return PAVO_ST_WQE_SEGMENT;
 	wqe->raddr = (*raddr)->va;
 	wqe->rkey = (*raddr)->rkey;
+	wqe->dma_len = (*raddr)->length;
 	if (segments & PAVO_SEG_EXT_ATOMIC)
 		return parse_ext_atomic(wqe, r);
 	if (!(segments & PAVO_SEG_ATOMIC))
@@ -167,6 +168,20 @@ static enum pavo_status parse_remote(struct pavo_swqe *wqe,
 	if (wqe->op == PAVO_WQE_FETCH_ADD && wqe->compare)
 		return PAVO_ST_WQE_SEGMENT;
 	return PAVO_ST_OK;
+}
+
+/* Check a flush, whose range is no payload and which has no further segment. */
+static enum pavo_status parse_flush(const struct pavo_swqe *wqe,
+				    const struct seg_reader *r,
+				    const struct pavo_parser_limits *lim)
+{
+	const u32 types = PAVO_FLUSH_GLOBAL | PAVO_FLUSH_PERSISTENT;
+
+	if (r->left)
+		return PAVO_ST_WQE_SEGMENT;
+	if (!(wqe->imm & types) || wqe->imm & ~(types | PAVO_FLUSH_REGION))
+		return PAVO_ST_WQE_FLAGS;
+	return wqe->dma_len > lim->max_len ? PAVO_ST_WQE_LENGTH : PAVO_ST_OK;
 }
 
 /* Parse a WQE that sends nothing: NextSeg, and perhaps a BindSeg. */
@@ -198,6 +213,8 @@ static enum pavo_status parse_segments(struct pavo_swqe *wqe,
 		err = parse_xrc(wqe, r);
 	if (!err)
 		err = parse_remote(wqe, r, &raddr);
+	if (!err && wqe->op == PAVO_WQE_FLUSH)
+		return parse_flush(wqe, r, lim);
 	if (!err)
 		err = op->segments & PAVO_SEG_IMM64 ?
 			      parse_imm64(wqe, r) :
@@ -234,6 +251,7 @@ enum pavo_status pavo_parse_wqe(struct pavo_swqe *wqe, u64 db, u32 size,
 	wqe->imm = next->imm;
 	wqe->raddr = 0;
 	wqe->rkey = 0;
+	wqe->dma_len = 0;
 	wqe->srqn = 0;
 	wqe->npkts = 0;
 	wqe->swap_add = 0;

@@ -41,6 +41,7 @@
  * @number:   free-running number of the WQE
  * @length:   bytes of payload (reads and atomics: of the response)
  * @imm:      as in NextSeg
+ * @dma_len:  RaddrSeg: @length, but for a flush
  * @raddr:    RaddrSeg
  * @rkey:     RaddrSeg
  * @srqn:     XrcSeg
@@ -72,6 +73,7 @@ struct pavo_swqe {
 	u32 first_psn;
 	u32 npkts;
 	u32 claimed;
+	u32 dma_len;
 	u64 swap_add;
 	u64 compare;
 	u64 swap_add_mask;

@@ -257,7 +257,7 @@ static enum pavo_status take_read_data(struct pavo_qp *qp,
 	enum pavo_status status;
 	struct pavo_sgl_pos pos;
 
-	/* An atomic write: the request carried the data, the response is empty. */
+	/* An atomic write or a flush: the response is empty. */
 	if (pavo_op_find(wqe->op)->answer == PAVO_ANSWER_EMPTY)
 		want = 0;
 

@@ -87,7 +87,7 @@ static inline const struct pavo_op_info *pavo_opcode_get_info(u8 opcode)
 
 /*
  * Bits of a FETH: the placement types that are requested, of which two are defined, and the
- * selectivity level: a range of the region, or all of it.
+ * selectivity level: a range of the region, or all of it. The values of PAVO_FLUSH_*.
  */
 enum pavo_feth {
 	PAVO_FETH_GLOBAL = 0x01,

@@ -129,7 +129,7 @@ void add_datagram_way(Hands &hands, Wqe &wqe, const uint64_t *args)
 bool names_remote(uint64_t op)
 {
 	return (op >= PAVO_WQE_WRITE && op <= PAVO_WQE_FETCH_ADD) ||
-	       op == PAVO_WQE_ATOMIC_WRITE;
+	       op == PAVO_WQE_ATOMIC_WRITE || op == PAVO_WQE_FLUSH;
 }
 
 /* op flags fence length lkey va rkey rva imm */
@@ -144,7 +144,7 @@ void add_body(Wqe &wqe, const uint64_t *args, bool carried)
 		wqe.add(pavo_atomic_seg{1, 0});
 	if (carried)
 		wqe.add_inline(length);
-	else if (op)
+	else if (op && op != PAVO_WQE_FLUSH)
 		wqe.add(pavo_data_seg{length, uint32_t(args[4]), args[5]});
 }
 

@@ -74,7 +74,7 @@ void add_opcodes(Faults &faults)
 	for (uint32_t op = PAVO_WQE_REG_MR; op <= PAVO_DB_OP_MASK; op++) {
 		if (op == PAVO_WQE_ATOMIC_WRITE)
 			continue;
-		if (op >= PAVO_WQE_EXT_FETCH_ADD && op <= PAVO_WQE_IMM64) {
+		if (op >= PAVO_WQE_FLUSH && op <= PAVO_WQE_IMM64) {
 			add_fault(faults,
 				  "doorbell: the body of a write, "
 				  "called operation " +

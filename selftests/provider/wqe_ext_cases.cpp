@@ -76,6 +76,35 @@ void test_imm64()
 	REQUIRE_EQ(slot.send(wr, extension), EINVAL);
 }
 
+/* Verbs have it, but only by a call: ibv_post_send() has no place for what it is for. */
+void test_flush()
+{
+	TestSlot slot, xrc;
+	Wr wr(wr_flush_opcode, 0, IBV_SEND_SIGNALED | IBV_SEND_FENCE);
+	const Extension range(pavo_raddr_seg{
+		.va = 0x123456789abcull, .rkey = 88, .length = 0x7fffffff});
+
+	wr.imm_data = PAVO_FLUSH_GLOBAL | PAVO_FLUSH_REGION;
+	REQUIRE_EQ(slot.send(wr, range), 0);
+	REQUIRE_EQ(slot.name.word, PAVO_WQE_FLUSH | PAVO_DB_FENCE);
+	REQUIRE_EQ(slot.name.units, 2);
+	check_next(slot, PAVO_WQE_SIGNALED, 0x11);
+	check_remote(slot, 0x123456789abcull, 88, 0x7fffffff);
+	REQUIRE_EQ(slot.send(wr), EINVAL, "by ibv_post_send()");
+	for (ibv_qp_type type : {IBV_QPT_UC, IBV_QPT_UD})
+		REQUIRE_EQ(slot.send(wr, range, type), EINVAL, type);
+	wr.qp_type.xrc.remote_srqn = 0xabcdef;
+	REQUIRE_EQ(xrc.send(wr, range, IBV_QPT_XRC_SEND), 0);
+	REQUIRE_EQ(xrc.name.units, 3);
+	REQUIRE_EQ(xrc.at<pavo_xrc_seg>(1).srqn, 0xabcdefu);
+	REQUIRE_EQ(xrc.at<pavo_raddr_seg>(2).rkey, 88u);
+	wr.num_sge = 1;
+	REQUIRE_EQ(slot.send(wr, range), EINVAL, "it has no entries");
+	wr.num_sge = 0;
+	wr.send_flags = IBV_SEND_INLINE;
+	REQUIRE_EQ(slot.send(wr, range), EINVAL);
+}
+
 /* Of XRC: the queue that takes the message is named behind NextSeg. */
 void test_extended_xrc()
 {

@@ -114,6 +114,7 @@ inline void check_remote(const TestSlot &slot, uint64_t va, uint32_t rkey,
 /* Cases of wqe_ext_cases.cpp. */
 void test_ext_atomics();
 void test_imm64();
+void test_flush();
 void test_extended_xrc();
 void test_slot_end_extended();
 

@@ -64,6 +64,13 @@ public:
 		return add(pavo_imm64_seg{htobe64(imm), reserved});
 	}
 
+	/* Placement types and level of a flush (PAVO_FLUSH_*) */
+	Wqe &flush(uint32_t bits)
+	{
+		next().imm = bits;
+		return *this;
+	}
+
 	Wqe &bind(uint64_t va, uint64_t length, uint32_t mw_rkey,
 		  uint32_t new_rkey, uint32_t mr_lkey, uint32_t access)
 	{

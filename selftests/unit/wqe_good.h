@@ -18,7 +18,7 @@ inline const std::vector<uint32_t> rc_ops = {
 	PAVO_WQE_READ,		PAVO_WQE_CMP_SWAP, PAVO_WQE_FETCH_ADD,
 	PAVO_WQE_LOCAL_INV,	PAVO_WQE_BIND_MW,  PAVO_WQE_ATOMIC_WRITE,
 	PAVO_WQE_EXT_FETCH_ADD, PAVO_WQE_EXT_SWAP, PAVO_WQE_EXT_CMP_SWAP,
-	PAVO_WQE_IMM64,
+	PAVO_WQE_IMM64,		PAVO_WQE_FLUSH,
 };
 inline const std::vector<uint32_t> sends = {PAVO_WQE_SEND, PAVO_WQE_SEND_IMM,
 					    PAVO_WQE_SEND_INV};
@@ -68,6 +68,8 @@ inline Wqe good(uint32_t op)
 			.sge(8, 1, 0x1000);
 	case PAVO_WQE_ATOMIC_WRITE:
 		return Wqe().raddr(0x8000, 7, 8).sge(8, 1, 0x1000);
+	case PAVO_WQE_FLUSH:
+		return Wqe().raddr(0x8000, 7, 128).flush(PAVO_FLUSH_GLOBAL);
 	case PAVO_WQE_EXT_FETCH_ADD:
 		return Wqe()
 			.raddr(0x8000, 7, 8)

@@ -97,7 +97,7 @@ uint32_t ops_of(const pavo_parser_limits &limits)
 		1u << PAVO_WQE_CMP_SWAP | 1u << PAVO_WQE_FETCH_ADD |
 		1u << PAVO_WQE_ATOMIC_WRITE | 1u << PAVO_WQE_EXT_FETCH_ADD |
 		1u << PAVO_WQE_EXT_SWAP | 1u << PAVO_WQE_EXT_CMP_SWAP |
-		1u << PAVO_WQE_IMM64;
+		1u << PAVO_WQE_IMM64 | 1u << PAVO_WQE_FLUSH;
 
 	return reliable;
 }
@@ -139,8 +139,9 @@ WqeModelled model_of(const Wqe &wqe, uint32_t op,
 	bool atomic = op == PAVO_WQE_CMP_SWAP || op == PAVO_WQE_FETCH_ADD;
 	bool ext = is_ext_atomic(op);
 	bool eight = atomic || ext || op == PAVO_WQE_ATOMIC_WRITE;
+	bool flush = op == PAVO_WQE_FLUSH;
 	bool rdma = op == PAVO_WQE_WRITE || op == PAVO_WQE_WRITE_IMM ||
-		    op == PAVO_WQE_READ || eight;
+		    op == PAVO_WQE_READ || eight || flush;
 	bool ud = limits.service == PAVO_FOR_UD;
 	bool xrc = limits.service == PAVO_FOR_XRC;
 	size_t remote = 16 + (ud ? 48 : 0) + (xrc ? 16 : 0);
@@ -164,8 +165,7 @@ WqeModelled model_of(const Wqe &wqe, uint32_t op,
 
 		if (zeros != std::ssize(way.reserved))
 			return {PAVO_ST_WQE_FLAGS};
-		if (way.dest_qpn > 0xffffff || way.port_num != 1 ||
-		    way.sl > 15)
+		if (way.dest_qpn > 0xffffff || way.port_num != 1 || way.sl > 15)
 			return {PAVO_ST_AV};
 	}
 	if (xrc) {
@@ -179,6 +179,15 @@ WqeModelled model_of(const Wqe &wqe, uint32_t op,
 	}
 	if (op == PAVO_WQE_IMM64) {
 		model_imm64(model, bytes, remote);
+		return model;
+	}
+	if (flush) {
+		if (bytes.size() != offset)
+			return {PAVO_ST_WQE_SEGMENT};
+		if (!(next.imm & 3) || next.imm & ~0x13u)
+			return {PAVO_ST_WQE_FLAGS};
+		if (at<pavo_raddr_seg>(bytes, remote).length > limits.max_len)
+			return {PAVO_ST_WQE_LENGTH};
 		return model;
 	}
 	if (op == PAVO_WQE_FETCH_ADD &&
@@ -297,6 +306,12 @@ Wqe random_wqe(Random &random, uint32_t op, const pavo_parser_limits &limits)
 			.reserved = {0, random.below(16) == 0, 0}});
 	if (op == PAVO_WQE_IMM64)
 		return wqe.imm64(random.bits(), random.below(8) == 0);
+	if (op == PAVO_WQE_FLUSH)
+		return wqe
+			.raddr(random.bits(), random.below(1 << 31),
+			       random_length(random))
+			.flush(random.below(8) ? 1 + random.below(3) :
+						 random.below(0x40));
 	if (eight || (op >= PAVO_WQE_WRITE && op <= PAVO_WQE_READ))
 		wqe.raddr(random.bits(), random.below(1 << 31),
 			  random.below(8) ? total : random_length(random));

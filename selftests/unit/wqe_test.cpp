@@ -304,12 +304,57 @@ TEST(WqeOperation, AnAtomicWriteIsOfEightBytes)
 	EXPECT_EQ(rc(Wqe(), PAVO_WQE_ATOMIC_WRITE), PAVO_ST_WQE_SEGMENT);
 }
 
+TEST(WqeOperation, AFlushHasARangeAndNoData)
+{
+	const Wqe range = Wqe().raddr(0x8000, 7, 0x7fffffff);
+	ParsedWqe parsed = parse_wqe(Wqe(range).flush(PAVO_FLUSH_GLOBAL),
+				     PAVO_WQE_FLUSH, rc_limits());
+
+	EXPECT_EQ(parsed.err, PAVO_ST_OK);
+	EXPECT_EQ(parsed->length, 0u);
+	EXPECT_EQ(parsed->dma_len, 0x7fffffffu);
+	EXPECT_EQ(parsed->raddr, 0x8000u);
+	EXPECT_EQ(parsed->rkey, 7u);
+	EXPECT_EQ(rc(Wqe().raddr(0, 7, 0).flush(PAVO_FLUSH_GLOBAL),
+		     PAVO_WQE_FLUSH),
+		  PAVO_ST_OK);
+	EXPECT_EQ(rc(Wqe().raddr(0, 7, 0x80000000).flush(PAVO_FLUSH_GLOBAL),
+		     PAVO_WQE_FLUSH),
+		  PAVO_ST_WQE_LENGTH);
+	EXPECT_EQ(rc(Wqe(range).flush(PAVO_FLUSH_GLOBAL).sge(8, 1, 0x1000),
+		     PAVO_WQE_FLUSH),
+		  PAVO_ST_WQE_SEGMENT);
+	EXPECT_EQ(rc(Wqe(range).flush(PAVO_FLUSH_GLOBAL).inline_data(0, {}),
+		     PAVO_WQE_FLUSH),
+		  PAVO_ST_WQE_SEGMENT);
+	EXPECT_EQ(rc(Wqe().flush(PAVO_FLUSH_GLOBAL), PAVO_WQE_FLUSH),
+		  PAVO_ST_WQE_SEGMENT);
+}
+
+TEST(WqeOperation, AFlushNamesPlacementTypesAndALevel)
+{
+	for (uint32_t bits = 0; bits < 0x80; bits++) {
+		const bool types = bits & 0x3;
+		const bool right = types && !(bits & ~0x13u);
+
+		EXPECT_EQ(rc(Wqe().raddr(0x8000, 7, 128).flush(bits),
+			     PAVO_WQE_FLUSH),
+			  right ? PAVO_ST_OK : PAVO_ST_WQE_FLAGS)
+			<< bits;
+	}
+	for (int bit = 7; bit < 32; bit++)
+		EXPECT_EQ(rc(Wqe().raddr(0x8000, 7, 128).flush(1u << bit | 1),
+			     PAVO_WQE_FLUSH),
+			  PAVO_ST_WQE_FLAGS)
+			<< bit;
+}
+
 TEST(WqeOperation, OnlyThoseOfTheServiceAreAllowed)
 {
 	for (uint32_t op = 0; op < 32; op++) {
 		bool in_rc =
-			op <= PAVO_WQE_BIND_MW || op == PAVO_WQE_ATOMIC_WRITE ||
-			(op >= PAVO_WQE_EXT_FETCH_ADD && op <= PAVO_WQE_IMM64);
+			op <= PAVO_WQE_BIND_MW ||
+			(op >= PAVO_WQE_ATOMIC_WRITE && op <= PAVO_WQE_IMM64);
 		bool in_ud = op <= PAVO_WQE_SEND_IMM;
 		Wqe datagram = op == PAVO_WQE_NOP ? Wqe() : Wqe().add(ud_seg());
 

@@ -44,6 +44,7 @@ enum pavo_wqe_property {
 	PAVO_WQE_EXTENDED =
 		1 << 3, /* a peer may not support it (sources.md#ext) */
 	PAVO_WQE_KERNEL = 1 << 4, /* kernel consumers only */
+	PAVO_WQE_HAS_FETH = 1 << 5, /* pavo_next_seg.imm is PAVO_FLUSH_* */
 };
 
 /* clang-format off */
@@ -77,7 +78,7 @@ enum pavo_wqe_property {
 	O(BIND_MW,       10, PAVO_FOR_CONNECTED, PAVO_SEG_BIND, 0, 0)			\
 	O(REG_MR,        11, PAVO_FOR_CONNECTED, PAVO_SEG_BIND, 0, PAVO_WQE_KERNEL)	\
 	O(ATOMIC_WRITE,  12, PAVO_FOR_RELIABLE,  PAVO_SEG_RADDR | PAVO_SEG_PAYLOAD, 8, 0)	\
-	O(FLUSH,         13, 0, 0, 0, 0)						\
+	O(FLUSH,         13, PAVO_FOR_RELIABLE,  PAVO_SEG_RADDR, 0, PAVO_WQE_HAS_FETH)	\
 	O(EXT_FETCH_ADD, 14, PAVO_FOR_RELIABLE,						\
 	  PAVO_SEG_RADDR | PAVO_SEG_EXT_ATOMIC | PAVO_SEG_DATA, 8, PAVO_WQE_EXTENDED)	\
 	O(EXT_SWAP,      15, PAVO_FOR_RELIABLE,						\

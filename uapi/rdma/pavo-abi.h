@@ -122,12 +122,21 @@ struct pavo_doorbell_page {
 #define PAVO_WQE_SIGNALED 0x1u
 #define PAVO_WQE_SOLICITED 0x2u
 
+/*
+ * Bits of pavo_next_seg.imm of FLUSH, those of the FETH (IBA 1.6): placement types, at least one,
+ * and the whole region instead of a range; any other bit is an error.
+ */
+#define PAVO_FLUSH_GLOBAL 0x1u /* visible to all of the peer's machine */
+#define PAVO_FLUSH_PERSISTENT 0x2u
+#define PAVO_FLUSH_REGION 0x10u
+
 /**
  * struct pavo_next_seg - first segment of every WQE (NextSeg).
  * @next:  low doorbell word (opcode, F, offset) of the next WQE of the chain
  * @size:  size of the next WQE, 16-byte units; 0 ends the chain
  * @flags: PAVO_WQE_*
- * @imm:   *_IMM: immediate data in network byte order; SEND_INV, LOCAL_INV: key
+ * @imm:   *_IMM: immediate data in network byte order; SEND_INV, LOCAL_INV: key; FLUSH:
+ *         PAVO_FLUSH_*
  */
 struct pavo_next_seg {
 	__u32 next;
@@ -140,7 +149,7 @@ struct pavo_next_seg {
  * struct pavo_raddr_seg - the remote range (RaddrSeg).
  * @va:     remote virtual address
  * @rkey:   remote key
- * @length: bytes, must equal the sum of the local entries; < 2^31
+ * @length: bytes, must equal the sum of the local entries, but for FLUSH, which has none; < 2^31
  */
 struct pavo_raddr_seg {
 	__aligned_u64 va;

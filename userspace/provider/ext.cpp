@@ -76,6 +76,13 @@ PAVO_PUBLIC void pavodv_wr_imm64(ibv_qp_ex *qp, __be64 imm)
 	begin(qp, PAVO_WQE_IMM64, pavo_imm64_seg{.imm = imm, .reserved = 0});
 }
 
+PAVO_PUBLIC void pavodv_wr_flush(ibv_qp_ex *qp, uint32_t rkey, uint64_t remote,
+				 size_t length, uint32_t flags)
+{
+	if (is_pavo(qp->qp_base.context) && to_qp_of(qp)->builder)
+		to_qp_of(qp)->builder->begin_flush(rkey, remote, length, flags);
+}
+
 PAVO_PUBLIC bool pavodv_wc_read_imm64(ibv_cq_ex *ibcq, __be64 *imm)
 {
 	const auto *cq = reinterpret_cast<Cq *>(ibcq);

@@ -17,6 +17,14 @@ constexpr Operation listed[] = {
 #undef LISTED
 };
 static_assert(std::size(listed) == PAVO_WQE_OP_COUNT);
+#if PAVO_VERBS_FLUSH
+static_assert(wr_flush_opcode == IBV_WR_FLUSH);
+static_assert(wc_flush_opcode == IBV_WC_FLUSH);
+static_assert(with_flush == IBV_QP_EX_WITH_FLUSH);
+static_assert(PAVO_FLUSH_GLOBAL == IBV_FLUSH_GLOBAL);
+static_assert(PAVO_FLUSH_PERSISTENT == IBV_FLUSH_PERSISTENT);
+static_assert(PAVO_FLUSH_REGION == IBV_FLUSH_MR << 4);
+#endif
 
 /* A request of verbs: its operation, and what they say of it. */
 struct Row {
@@ -42,6 +50,7 @@ constexpr Row rows[] = {
 #if PAVO_VERBS_ATOMIC_WRITE
 	VERBS(ATOMIC_WRITE,         ATOMIC_WRITE, ATOMIC_WRITE),
 #endif
+	{wr_flush_opcode, PAVO_WQE_FLUSH, wc_flush_opcode, with_flush},
 	VERBS(LOCAL_INV,            LOCAL_INV,    LOCAL_INV),
 	VERBS(BIND_MW,              BIND_MW,      BIND_MW),
 	OWN(EXT_FETCH_ADD, FETCH_ADD),

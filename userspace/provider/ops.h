@@ -10,6 +10,7 @@
 #ifndef PAVO_PROVIDER_OPS_H
 #define PAVO_PROVIDER_OPS_H
 
+#include <cstddef>
 #include <cstdint>
 #include <infiniband/verbs.h>
 #include <rdma/pavo-abi.h>
@@ -24,6 +25,14 @@ constexpr ibv_wr_opcode own_request(uint8_t op)
 {
 	return static_cast<ibv_wr_opcode>(16 + op - PAVO_WQE_EXT_FETCH_ADD);
 }
+
+/** Of a flush, whose opcodes and flag verbs have since rdma-core 45 */
+constexpr auto wr_flush_opcode = static_cast<ibv_wr_opcode>(14);
+constexpr auto wc_flush_opcode = static_cast<ibv_wc_opcode>(8);
+constexpr uint64_t with_flush = 1 << 11;
+
+/** Longest range of a flush */
+constexpr size_t max_flush = 0x7fffffff;
 
 /**
  * @op:         enum pavo_wqe_op

@@ -17,6 +17,7 @@
 #include <cstring>
 
 #include "layout.h"
+#include "ops.h"
 
 namespace pavo {
 
@@ -79,6 +80,22 @@ ibv_send_wr *SendBuilder::begin(ibv_wr_opcode opcode,
 
 	extension_ = extension;
 	return wr;
+}
+
+void SendBuilder::begin_flush(uint32_t rkey, uint64_t remote, size_t length,
+			      uint32_t flags)
+{
+	pavo_raddr_seg range = {
+		.va = remote,
+		.rkey = rkey,
+		.length = static_cast<uint32_t>(length),
+	};
+
+	if (length > max_flush) {
+		fail(EINVAL);
+		return;
+	}
+	begin(wr_flush_opcode, Extension(range))->imm_data = flags;
 }
 
 void SendBuilder::set_sges(const ibv_sge *sges, size_t count)
@@ -238,6 +255,18 @@ void wr_atomic_write(ibv_qp_ex *qp, uint32_t rkey, uint64_t remote,
 }
 #endif
 
+#if PAVO_VERBS_FLUSH
+void wr_flush(ibv_qp_ex *qp, uint32_t rkey, uint64_t remote, size_t length,
+	      uint8_t type, uint8_t level)
+{
+	/* the two bits behind the four of the placement types; another level is no flag */
+	uint32_t flags = type | level * PAVO_FLUSH_REGION;
+
+	builder(qp).begin_flush(rkey, remote, length,
+				type < PAVO_FLUSH_REGION ? flags : 0);
+}
+#endif
+
 void wr_local_inv(ibv_qp_ex *qp, uint32_t rkey)
 {
 	builder(qp).begin(IBV_WR_LOCAL_INV)->invalidate_rkey = rkey;
@@ -321,6 +350,9 @@ void set_send_ops(Qp *qp)
 	ex->wr_atomic_fetch_add = wr_atomic_fetch_add;
 #if PAVO_VERBS_ATOMIC_WRITE
 	ex->wr_atomic_write = wr_atomic_write;
+#endif
+#if PAVO_VERBS_FLUSH
+	ex->wr_flush = wr_flush;
 #endif
 	ex->wr_local_inv = wr_local_inv;
 	ex->wr_bind_mw = wr_bind_mw;

@@ -23,6 +23,9 @@ public:
 	ibv_send_wr *begin(ibv_wr_opcode opcode);
 	/** The same for one with operands that verbs do not have. */
 	ibv_send_wr *begin(ibv_wr_opcode opcode, const Extension &extension);
+	/** Begins a flush. @flags: PAVO_FLUSH_* */
+	void begin_flush(uint32_t rkey, uint64_t remote, size_t length,
+			 uint32_t flags);
 	void set_sges(const ibv_sge *sges, size_t count);
 	void set_inline(const ibv_data_buf *pieces, size_t count);
 	/** The request being put together, if there is one. */

@@ -202,6 +202,14 @@ int put_extended(Slot &slot, const ibv_send_wr &wr, const Operation &op,
 	return put_data(slot, wr.sg_list, wr.num_sge);
 }
 
+/* A flush. ibv_post_send() cannot say what it is for. */
+int put_flush(Slot &slot, const ibv_send_wr &wr, const Extension *range)
+{
+	if (!range || wr.num_sge || wr.send_flags & IBV_SEND_INLINE)
+		return EINVAL;
+	return slot.put(range->bytes(), range->size()) ? 0 : EINVAL;
+}
+
 int put_bind(Slot &slot, const ibv_send_wr &wr)
 {
 	const ibv_mw_bind_info &info = wr.bind_mw.bind_info;
@@ -225,7 +233,7 @@ int put_bind(Slot &slot, const ibv_send_wr &wr)
 /* The word of the NextSeg that carries immediate data or a key. */
 uint32_t immediate_word(const ibv_send_wr &wr, const Operation &op)
 {
-	if (op.properties & PAVO_WQE_HAS_IMM)
+	if (op.properties & (PAVO_WQE_HAS_IMM | PAVO_WQE_HAS_FETH))
 		return wr.imm_data;
 	return op.properties & PAVO_WQE_HAS_KEY ? wr.invalidate_rkey : 0;
 }
@@ -254,6 +262,8 @@ int put_body(Slot &slot, const ibv_send_wr &wr, const Operation &op,
 		return put_message(slot, wr, op, limits, av);
 	if (op.properties & PAVO_WQE_EXTENDED)
 		return put_extended(slot, wr, op, extension);
+	if (op.op == PAVO_WQE_FLUSH)
+		return put_flush(slot, wr, extension);
 	if (op.segments & PAVO_SEG_BIND)
 		return put_bind(slot, wr);
 	if (op.segments & PAVO_SEG_ATOMIC)

@@ -32,7 +32,10 @@ struct WqeName {
 	uint32_t units; /* size in PAVO_WQE_UNIT */
 };
 
-/** The segment, between RaddrSeg and DataSegs, of a request that verbs have no opcode for. */
+/**
+ * The segment, between RaddrSeg and DataSegs, of a request that verbs have no opcode for; the
+ * RaddrSeg of a flush.
+ */
 class Extension {
 public:
 	template <class Segment>
@@ -55,7 +58,7 @@ private:
  * Writes the send WQE of @wr into @slot, not linked to any other.
  * @av: address vector of a datagram, without the fields the request brings;
  *      null if the service has none
- * @extension: segment of a request that verbs have no opcode for; else null
+ * @extension: segment of a request that verbs have no opcode for, or of a flush; else null
  * @flags: PAVO_WQE_SIGNALED if every request of the queue is signalled
  * Returns 0 or a positive errno; then the slot's content does not matter.
  */

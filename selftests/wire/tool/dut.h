@@ -68,9 +68,12 @@ struct SrqConfig {
 /* There always is one of that name. */
 constexpr std::string_view first_srq = "s";
 
-/* An operation that pavo has and verbs have not (pavo_dv.h). */
+/*
+ * An operation that pavo has and verbs have not, or not in all releases (pavo_dv.h). A flush has
+ * its length in `operand` and PAVO_FLUSH_* in `mask`.
+ */
 struct Extended {
-	enum Kind { fetch_add, swap, cmp_swap, imm64 } kind;
+	enum Kind { fetch_add, swap, cmp_swap, imm64, flush } kind;
 	uint64_t operand, mask, compare, compare_mask;
 };
 

@@ -58,6 +58,9 @@ static void begin_extended(ibv_qp_ex *qp, const SendRequest &r)
 					      e.mask);
 	case Extended::imm64:
 		return pavodv_wr_imm64(qp, htobe64(e.operand));
+	case Extended::flush:
+		return pavodv_wr_flush(qp, rkey, va, e.operand,
+				       static_cast<uint32_t>(e.mask));
 	}
 }
 

@@ -112,7 +112,7 @@ std::span<const Machine::Verb> Machine::verbs()
 		{"hide", &Machine::step_hide, 1, 1, ""},
 		{"post", &Machine::step_post, 1, any_number,
 		 "wr len sge va rkey imm "
-		 "swap cmp add mask cmask inv qkey"},
+		 "swap cmp add mask cmask inv qkey dlen feth"},
 		{"recv", &Machine::step_recv, 0, 0, "wr len sge srq"},
 		{"completion", &Machine::step_completion, 2, 2,
 		 "wr op len imm imm64 sqpn"},

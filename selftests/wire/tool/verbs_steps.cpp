@@ -8,6 +8,8 @@
 
 #include <arpa/inet.h>
 
+#include <pavo_dv.h>
+
 #include "machine.h"
 #include "pattern.h"
 
@@ -45,6 +47,7 @@ constexpr Name<ibv_wc_opcode> wc_opcodes[] = {
 	{"read", IBV_WC_RDMA_READ}, {"cas", IBV_WC_COMP_SWAP},
 	{"fadd", IBV_WC_FETCH_ADD}, {"awrite", IBV_WC_ATOMIC_WRITE},
 	{"recv", IBV_WC_RECV},	    {"recv_imm", IBV_WC_RECV_RDMA_WITH_IMM},
+	{"flush", PAVODV_WC_FLUSH},
 };
 
 constexpr Name<ibv_wr_opcode> wr_opcodes[] = {
@@ -60,10 +63,9 @@ constexpr Name<ibv_wr_opcode> wr_opcodes[] = {
 };
 
 constexpr Name<Extended::Kind> extended_opcodes[] = {
-	{"ext_fadd", Extended::fetch_add},
-	{"ext_swap", Extended::swap},
-	{"ext_cas", Extended::cmp_swap},
-	{"imm64", Extended::imm64},
+	{"ext_fadd", Extended::fetch_add}, {"ext_swap", Extended::swap},
+	{"ext_cas", Extended::cmp_swap},   {"imm64", Extended::imm64},
+	{"flush", Extended::flush},
 };
 
 constexpr Name<int> access_flags[] = {
@@ -268,7 +270,10 @@ std::vector<ibv_sge> Machine::gather(const Statement &s)
 	return sges;
 }
 
-/* ext_fadd add= [mask=]   ext_swap swap=   ext_cas cmp= [cmask=] swap= [mask=]   imm64 imm= */
+/*
+ * ext_fadd add= [mask=]   ext_swap swap=   ext_cas cmp= [cmask=] swap= [mask=]   imm64 imm=
+ * flush dlen= feth=
+ */
 std::optional<Extended> Machine::extended_of(const Statement &s)
 {
 	Extended e{};
@@ -283,9 +288,11 @@ std::optional<Extended> Machine::extended_of(const Statement &s)
 	if (!dut().config().extended)
 		throw ScriptError("the queue pair is not extended");
 	e.kind = by_name(extended_opcodes, s.word(0));
-	for (const char *key : {"add", "swap", "imm"})
+	for (const char *key : {"add", "swap", "imm", "dlen"})
 		e.operand |= number(key, 0);
 	e.mask = number("mask", e.kind == Extended::cmp_swap ? ~0ull : 0);
+	if (e.kind == Extended::flush)
+		e.mask = number("feth", PAVO_FLUSH_GLOBAL);
 	e.compare = number("cmp", 0);
 	e.compare_mask = number("cmask", ~0ull);
 	return e;

@@ -124,7 +124,8 @@ void Wire::answer_one(Target &target, const pw::Packet &request,
 		packet.opcode = service | code_of("ATOMIC_ACK");
 		packet.orig = request.psn;
 	} else if (syndrome == credits_unlimited &&
-		   plain == code_of("ATOMIC_WRITE")) {
+		   (plain == code_of("ATOMIC_WRITE") ||
+		    plain == code_of("FLUSH"))) {
 		packet.opcode = service | code_of("READ_RESP_ONLY");
 	} else if (syndrome == credits_unlimited && !request.ackreq) {
 		return;

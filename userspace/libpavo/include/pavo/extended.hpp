@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * extended.hpp - extended operations of verbs queue pairs: masked atomics, swap, and immediate
- * data of eight bytes. Uses pavo_dv.h, so the program has to link with the provider, as pavodv(7)
+ * extended.hpp - extended operations of verbs queue pairs: masked atomics, swap, immediate
+ * data of eight bytes, and flush. Uses pavo_dv.h, so the program has to link with the provider, as pavodv(7)
  * describes.
  */
 #ifndef PAVO_EXTENDED_HPP
@@ -9,6 +9,7 @@
 
 #include <pavo/language.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
@@ -89,6 +90,13 @@ struct RemoteWord {
 	uint32_t rkey;
 };
 
+/** Bytes of the peer's memory. */
+struct RemoteRange {
+	uint64_t address;
+	uint32_t rkey;
+	size_t length;
+};
+
 /** Eight bytes of this process for the previous value. */
 struct LocalWord {
 	uint64_t address;
@@ -164,6 +172,20 @@ public:
 	{
 		begin(id, flags);
 		pavodv_wr_imm64(qp_, htobe64(value));
+		return end();
+	}
+
+	/**
+	 * Makes visible at the peer what the requests before wrote. @what: PAVO_FLUSH_*, by which
+	 * the whole region may be meant instead of the range
+	 */
+	Result<void> flush(RemoteRange range, uint64_t id,
+			   unsigned flags = IBV_SEND_SIGNALED,
+			   uint32_t what = PAVO_FLUSH_GLOBAL)
+	{
+		begin(id, flags);
+		pavodv_wr_flush(qp_, range.rkey, range.address, range.length,
+				what);
 		return end();
 	}
 

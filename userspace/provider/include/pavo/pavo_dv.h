@@ -246,6 +246,31 @@ void pavodv_wr_imm64(struct ibv_qp_ex *qp, __be64 imm);
  */
 bool pavodv_wc_read_imm64(struct ibv_cq_ex *cq, __be64 *imm);
 
+/**
+ * Of verbs since rdma-core 45, for programs that are built with an older one: the opcode of a
+ * flush's completion, the flag of the queue pair for struct ibv_qp_init_attr_ex, and the right of
+ * queue pairs and regions to be flushed by peers for global visibility.
+ */
+#define PAVODV_WC_FLUSH ((enum ibv_wc_opcode)8)
+#define PAVODV_QP_EX_WITH_FLUSH (1 << 11)
+#define PAVODV_ACCESS_FLUSH_GLOBAL (1 << 8)
+
+/**
+ * pavodv_wr_flush - make what the requests before wrote at the peer visible there (RDMA FLUSH, IBA
+ * 1.6): ibv_wr_flush(3), which libibverbs has since rdma-core 45, with any release.
+ * @qp:     see pavodv_wr_ext_fetch_add()
+ * @rkey:   the peer's key
+ * @remote: first byte of the range
+ * @length: bytes of the range
+ * @flags:  PAVO_FLUSH_*: placement types, and whether the whole region is meant instead of the
+ *          range
+ *
+ * It completes when all that the queue pair wrote is visible, and counts as a read. The queue pair
+ * needs no flag for this call.
+ */
+void pavodv_wr_flush(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t remote,
+		     size_t length, uint32_t flags);
+
 /** Bits of pavodv_query_ext(). */
 enum pavodv_ext {
 	PAVODV_EXT_FETCH_ADD = 1 << 0,
