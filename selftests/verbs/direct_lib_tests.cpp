@@ -87,7 +87,8 @@ PV_TEST_LOCAL("direct.lib_open",
 		local(env.a).raw_pd(0),
 		{.base = 0, .ranges = 32, .range_size = 4097, .buffers = 1});
 	REQUIRE_EQ(refused.error().number(), EINVAL, "range_size");
-	REQUIRE(refused.error().message().find("page size") != std::string::npos,
+	REQUIRE(refused.error().message().find("page size") !=
+			std::string::npos,
 		refused.error().message());
 }
 
