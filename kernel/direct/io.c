@@ -65,7 +65,7 @@ static struct workqueue_struct *io_wq;
 static LLIST_HEAD(done_ios);
 static atomic_t ios_in_flight;
 
-/* Free an I/O that is not in flight. Any context but a hard interrupt; no lock that a put takes. */
+/* Free an I/O that is not in flight. Any context but a hard interrupt. */
 static void free_io(struct pavo_direct_io *io)
 {
 	fput(io->iocb.ki_filp);
@@ -162,7 +162,7 @@ static void complete_io(struct kiocb *iocb, long moved)
 	tasklet_schedule(&done_tasklet);
 }
 
-/* Give the rest of an I/O to the file. Return: as ki_complete(), or -EIOCBQUEUED. */
+/* Give the rest of an I/O to the file. Return: bytes, errno; -EIOCBQUEUED: it will complete. */
 static ssize_t give_rest(struct pavo_direct_io *io, bool waits)
 {
 	struct file *file = io->iocb.ki_filp;

@@ -122,7 +122,8 @@ void pavo_direct_arm(struct pavo_direct_range *range, u32 total, u32 flags,
 void pavo_direct_end_io(struct pavo_direct_range *range, int err)
 {
 	if (err) {
-		range->error = (u8)-err;
+		/* Codes above those of user space are for the kernel alone. */
+		range->error = -err < 256 ? -err : EIO;
 		pavo_direct_transition(range, PAVO_DIRECT_FAILED);
 		return;
 	}

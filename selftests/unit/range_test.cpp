@@ -170,6 +170,10 @@ TEST(DirectStates, AnInputOfTheModule)
 	EXPECT_EQ(range.state, PAVO_DIRECT_FAILED);
 	EXPECT_EQ(range.error, EIO);
 	EXPECT_EQ(valid(range), std::make_pair(0, 0));
+	range = armed(100, 0, true);
+	pavo_direct_end_io(&range, -512);
+	EXPECT_EQ(range.error, EIO) << "a code of the kernel's own";
+	EXPECT_EQ(range.state, PAVO_DIRECT_FAILED);
 	EXPECT_EQ(pavo_direct_transition(&range, PAVO_DIRECT_SENDING), -EINVAL);
 }
 
