@@ -80,9 +80,10 @@ status=0
 "$program" "${common[@]}" "${wide[@]}" --gid v4 \
 	--skip state.path_mtu_too_large || status=$?
 bad_wire || exit 1
+# A side that has lost a packet sends no super-packets for a while (net/gso_backoff.h).
 "$program" "${common[@]}" --gid v4 --only data. --only sgl. --only atomic. \
-	--only order. --only ext_order. --only srq.rc --only srq.interleaved --only rnr.late --skip data.large --skip data.huge ||
-	status=$?
+	--only order. --only ext_order. --only srq.rc --only srq.interleaved --only rnr.late --skip data.large --skip data.huge \
+	--skip sgl.super_packet || status=$?
 good_wire || exit 1
 "$program" "${common[@]}" --gid v6 --only data. --only sgl. --only atomic. \
 	--only rnr.late --only state.query --only remote_access.out_of_bounds \
