@@ -149,9 +149,8 @@ static void count_no_buffer(struct pavo_direct *window, u32 flags)
 		pavo_count(dev, direct_bounced);
 }
 
-/* Check range, length and flags of the caller. */
-static bool is_valid_arm(const struct pavo_direct *window,
-			 const struct pavo_direct_arm_args *args)
+bool pavo_direct_is_valid_arm(const struct pavo_direct *window,
+			      const struct pavo_direct_arm_args *args)
 {
 	const u32 known = PAVO_DIRECT_READ | PAVO_DIRECT_WHOLE |
 			  PAVO_DIRECT_WAIT | PAVO_DIRECT_FALLBACK;
@@ -203,7 +202,7 @@ int pavo_direct_arm_range(struct pavo_direct *window,
 {
 	int err;
 
-	if (!is_valid_arm(window, args))
+	if (!pavo_direct_is_valid_arm(window, args))
 		return -EINVAL;
 	spin_lock_bh(&window->lock);
 	err = pavo_direct_arm_locked(window, args, false);

@@ -185,6 +185,9 @@ void pavo_direct_drop_io(struct pavo_direct_slot *slot);
 
 /* bus.c */
 
+/* Check range, length and flags of the caller. */
+bool pavo_direct_is_valid_arm(const struct pavo_direct *window,
+			      const struct pavo_direct_arm_args *args);
 /*
  * Arm a range, whose arguments are valid. Locked. @io: the module will move its bytes. Return: 0;
  * -EIO: the window is closed; -EBUSY: the range is armed; -EAGAIN: the pool has no buffer.

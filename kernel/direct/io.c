@@ -233,16 +233,23 @@ static int check_file(const struct file *file, bool drains)
 	return 0;
 }
 
+static struct pavo_direct_arm_args
+get_arm_args(const struct pavo_direct_io_args *args)
+{
+	return (struct pavo_direct_arm_args){
+		.range = args->range,
+		.total = args->total,
+		.flags = args->flags,
+	};
+}
+
 static int check_io_args(const struct pavo_direct *window,
 			 const struct pavo_direct_io_args *args)
 {
-	const u32 known = PAVO_DIRECT_READ | PAVO_DIRECT_WAIT |
-			  PAVO_DIRECT_FALLBACK;
-	const u32 both = PAVO_DIRECT_WAIT | PAVO_DIRECT_FALLBACK;
+	const struct pavo_direct_arm_args arm = get_arm_args(args);
 
-	if (args->range >= window->shape.ranges || !args->total ||
-	    args->total > window->shape.size || args->flags & ~known ||
-	    (args->flags & both) == both ||
+	if (!pavo_direct_is_valid_arm(window, &arm) ||
+	    args->flags & PAVO_DIRECT_WHOLE ||
 	    args->offset > (u64)LLONG_MAX - args->total)
 		return -EINVAL;
 	return 0;
@@ -353,11 +360,8 @@ static int arm_ios(struct pavo_direct *window,
 
 	spin_lock_bh(&window->lock);
 	while (!err && armed < n) {
-		const struct pavo_direct_arm_args arm = {
-			.range = args[armed].range,
-			.total = args[armed].total,
-			.flags = args[armed].flags,
-		};
+		const struct pavo_direct_arm_args arm =
+			get_arm_args(&args[armed]);
 
 		err = pavo_direct_arm_locked(window, &arm, true);
 		armed += !err;

@@ -14,6 +14,7 @@
 
 #include <rdma/pavo-abi.h>
 
+#include "../common/files.h"
 #include "../common/pattern.h"
 #include "direct_ios.h"
 #include "manager.h"
@@ -272,4 +273,7 @@ PV_TEST_LOCAL("direct.io_given_up",
 		REQUIRE_EQ(begin(), 0, "when the window is closed");
 	}
 	REQUIRE_EQ(ios.by(), 0u, "none was begun");
+	REQUIRE_EQ(common::number_behind("/sys/kernel/debug/pavo/direct_ios",
+					 "ios"),
+		   0, "I/Os that have a file");
 }
