@@ -21,12 +21,25 @@
 #define DEVICE_WAIT_MS 1000
 #define DEVICE_LOOK_US 100
 
+/* Write a register, so that a process which reads it meanwhile notices that. Locked. */
+static void write_register(struct pavo_direct_register *to,
+			   struct pavo_direct_register *from)
+{
+	from->sequence = to->sequence + 1;
+	WRITE_ONCE(to->sequence, from->sequence);
+	/* Before the values, for readers that find one of them. */
+	smp_wmb();
+	*to = *from;
+	/* Pairs with the acquire of readers (pavodv_direct_read_register()). */
+	smp_store_release(&to->sequence, from->sequence + 1);
+}
+
 void pavo_direct_publish(struct pavo_direct *window, u32 range)
 {
 	struct pavo_direct_register reg;
 
 	pavo_direct_fill_register(&window->slots[range].range, &reg);
-	window->registers[range] = reg;
+	write_register(&window->registers[range], &reg);
 	if (wq_has_sleeper(&window->wait))
 		wake_up_interruptible_all(&window->wait);
 }

@@ -110,7 +110,10 @@ void test_direct_calls()
 	REQUIRE_EQ(window.length, 4u * 4096);
 	REQUIRE_EQ(pavodv_direct_address(&window, 2, 0x88), 0x12347700u);
 	static_cast<char *>(window.memory)[3 * 4096] = 1;
-	REQUIRE_EQ(window.registers[3].buffer, 0u);
+	pavo_direct_register state = {.buffer = 1};
+	REQUIRE_EQ(pavodv_direct_read_register(&window, 3, &state), 0);
+	REQUIRE_EQ(state.buffer, 0u);
+	REQUIRE_EQ(pavodv_direct_read_register(&window, 4, &state), EINVAL);
 	REQUIRE_EQ(pavodv_direct_arm(&window, 3, 100, PAVO_DIRECT_READ), 0);
 	REQUIRE_EQ(module.armed.range, 3u);
 	REQUIRE_EQ(module.armed.total, 100u);

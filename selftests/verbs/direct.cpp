@@ -198,17 +198,12 @@ ibv_sge Direct::sge(uint32_t range, uint32_t length, uint32_t offset) const
 	return {address(range, offset), length, plain.lkey};
 }
 
-/* As of one step: the adapter may be writing it. */
 pavo_direct_register Direct::reg(uint32_t range) const
 {
-	pavo_direct_register once, twice;
+	pavo_direct_register state = {};
 
-	do {
-		memcpy(&once, &plain.registers[range], sizeof(once));
-		std::atomic_thread_fence(std::memory_order_acquire);
-		memcpy(&twice, &plain.registers[range], sizeof(twice));
-	} while (memcmp(&once, &twice, sizeof(once)));
-	return once;
+	pavodv_direct_read_register(&plain, range, &state);
+	return state;
 }
 
 Valid Direct::valid(uint32_t range) const

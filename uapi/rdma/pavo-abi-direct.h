@@ -203,6 +203,8 @@ enum pavo_direct_type {
  *              was short; 0: none
  * @uses:       number of times that the range was armed
  * @done:       bytes of the operation that have crossed the range so far
+ * @sequence:   odd while the adapter writes the register; even, and another number, after that. A
+ *              reader whose copy began at an odd number, or ended at another one, reads again
  */
 struct pavo_direct_register {
 	__u32 total;
@@ -216,6 +218,7 @@ struct pavo_direct_register {
 	__u8 error;
 	__u32 uses;
 	__u32 done;
+	__u32 sequence;
 };
 
 #endif /* PAVO_ABI_DIRECT_H */

@@ -21,7 +21,7 @@
 #include <rdma/pavo-abi-ops.h>
 
 /** Version of this interface, reported as uverbs abi_version of the device. */
-#define PAVO_ABI_VERSION 2
+#define PAVO_ABI_VERSION 3
 
 /** The only port of an adapter. */
 #define PAVO_PORT 1

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <limits>
 #include <string>
@@ -17,6 +16,7 @@
 #include <rdma/pavo-abi.h>
 
 #include "command.hpp"
+#include "direct_register.hpp"
 #include "error.hpp"
 
 namespace pavo {
@@ -122,13 +122,6 @@ Command command_of(uint32_t handle, uint16_t method)
 
 	command.handle(PAVO_ATTR_DIRECT_HANDLE, handle);
 	return command;
-}
-
-/* The adapter may write the register at the same time. */
-template <class T> T load(const T &word)
-{
-	return std::atomic_ref(const_cast<T &>(word))
-		.load(std::memory_order_acquire);
 }
 
 } // namespace
@@ -420,24 +413,22 @@ DirectRegister DirectWindow::registers(uint32_t range) const noexcept
 
 	if (range >= ranges())
 		return result;
-	const auto &at =
-		static_cast<const pavo_direct_register *>(registers_)[range];
-	uint32_t buffer = load(at.buffer);
+	const pavo_direct_register at = read_register(
+		static_cast<const pavo_direct_register *>(registers_)[range]);
 
-	result.bus_valid = load(at.bus_valid);
-	result.link_valid = load(at.link_valid);
-	result.direction = load(at.type) == PAVO_DIRECT_TYPE_READ ?
-				   Direction::read :
-				   Direction::write;
-	if (buffer != PAVO_DIRECT_NO_BUFFER)
-		result.buffer = buffer;
-	result.total = load(at.total);
-	result.count = load(at.count);
-	result.response = load(at.response);
-	result.drained = load(at.drained);
-	result.error = load(at.error);
-	result.uses = load(at.uses);
-	result.done = load(at.done);
+	result.bus_valid = at.bus_valid;
+	result.link_valid = at.link_valid;
+	result.direction = at.type == PAVO_DIRECT_TYPE_READ ? Direction::read :
+							      Direction::write;
+	if (at.buffer != PAVO_DIRECT_NO_BUFFER)
+		result.buffer = at.buffer;
+	result.total = at.total;
+	result.count = at.count;
+	result.response = at.response;
+	result.drained = at.drained;
+	result.error = at.error;
+	result.uses = at.uses;
+	result.done = at.done;
 	return result;
 }
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "command.hpp"
+#include "direct_register.hpp"
 #include "sq_chain.h"
 
 using namespace pavo;
@@ -182,6 +183,16 @@ PAVO_PUBLIC int pavodv_direct_arm(const pavodv_direct *window, uint32_t range,
 			     .total = total,
 			     .flags = flags,
 			     .reserved = 0});
+}
+
+PAVO_PUBLIC int pavodv_direct_read_register(const pavodv_direct *window,
+					    uint32_t range,
+					    pavo_direct_register *state)
+{
+	if (range >= window->ranges)
+		return EINVAL;
+	*state = pavo::read_register(window->registers[range]);
+	return 0;
 }
 
 PAVO_PUBLIC int pavodv_direct_count(const pavodv_direct *window, uint32_t range,

@@ -41,7 +41,8 @@ struct pavodv_direct_attr {
  * @base:           address of its first byte in work requests
  * @length:         ranges * range_size
  * @memory:         the mapping of its consecutive ranges
- * @registers:      the mapping of its registers, one for each range, to be read only
+ * @registers:      the mapping of its registers, one for each range, to be read by
+ *                  pavodv_direct_read_register()
  * @registers_size: bytes of that mapping
  * @ranges:         number of ranges
  * @range_size:     bytes of one
@@ -134,6 +135,18 @@ int pavodv_direct_disarm(const struct pavodv_direct *window, uint32_t range);
  */
 int pavodv_direct_export(const struct pavodv_direct *window, uint32_t range,
 			 int *fd);
+
+/**
+ * pavodv_direct_read_register - read the state of a range as of one moment, without a system call
+ * @window: an open window
+ * @range:  index of the range
+ * @state:  set
+ *
+ * Returns 0; EINVAL: no such range.
+ */
+int pavodv_direct_read_register(const struct pavodv_direct *window,
+				uint32_t range,
+				struct pavo_direct_register *state);
 
 /**
  * pavodv_direct_address - the address of a byte of a range in work requests
