@@ -96,6 +96,7 @@ help:
 	@echo 'make bench-sharing  queue pairs that share a narrow link with each other and with TCP'
 	@echo 'make bench-windows  windows beside queue pairs of both; operations of several nodes'
 	@echo 'make bench-keys  the cost of keys, of their walks and of their caches'
+	@echo 'make bench-ranges  arming, polling and reading among 1,024 ranges of a direct window'
 	@echo 'make bench-scale  a message among 16,384 queue pairs, and what a second CPU brings'
 	@echo 'make bench-direct  I/Os of a disk by direct windows, ordinary memory and nvmet-rdma'
 	@echo 'make lint       style and static checks only'
@@ -205,7 +206,7 @@ build = $(if $(1),@$(MAKE) --no-print-directory -s userspace PARTS='$(1)')
 
 # Guests load the module, and tests look at that one.
 demo test test-full soak test-pyverbs lint bench profile bench-loss bench-sharing bench-windows bench-keys \
-	bench-scale bench-direct: export BUILD_FOR = guests
+	bench-scale bench-ranges bench-direct: export BUILD_FOR = guests
 
 # Lays out all code by .clang-format.
 format: format-deps
@@ -300,6 +301,10 @@ bench-scale: bench-deps kernel modules
 	$(call build,tests-bench-scale)
 	selftests/bench/many scale $(BENCH)
 
+bench-ranges: bench-deps kernel modules
+	$(call build,tests-bench-ranges)
+	selftests/bench/many direct $(BENCH)
+
 bench-direct: bench-deps kernel modules
 	$(call build,tests-bench-direct)
 	selftests/bench/direct $(BENCH)
@@ -307,4 +312,4 @@ bench-direct: bench-deps kernel modules
 .PHONY: help all modules links need-headers anew userspace install uninstall packages clean deps format \
 	kernel build-deps test-deps demo-deps bench-deps lint-deps format-deps pyverbs-deps \
 	packages-deps cross-deps full-deps lint plan-modules test test-full test-parts test-cross need-group soak test-pyverbs demo \
-	bench profile bench-loss bench-sharing bench-windows bench-keys bench-scale bench-direct
+	bench profile bench-loss bench-sharing bench-windows bench-keys bench-scale bench-ranges bench-direct

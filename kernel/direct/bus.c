@@ -10,6 +10,7 @@
  */
 #include <linux/delay.h>
 #include <linux/ktime.h>
+#include <linux/poll.h>
 #include <linux/sched/signal.h>
 #include "direct/direct_private.h"
 #include "memory/key_state.h"
@@ -34,14 +35,31 @@ static void write_register(struct pavo_direct_register *to,
 	smp_store_release(&to->sequence, from->sequence + 1);
 }
 
+/* Count the ranges with bytes for readers, and wake polls when there is one more. */
+static void count_loaded(struct pavo_direct *window,
+			 struct pavo_direct_slot *slot)
+{
+	bool loaded = slot->range.state == PAVO_DIRECT_LOADED;
+
+	if (loaded == slot->loaded)
+		return;
+	slot->loaded = loaded;
+	window->nloaded += loaded ? 1 : -1;
+	if (loaded && wq_has_sleeper(&window->wait))
+		wake_up_interruptible_poll(&window->wait,
+					   EPOLLIN | EPOLLRDNORM);
+}
+
 void pavo_direct_publish(struct pavo_direct *window, u32 range)
 {
+	struct pavo_direct_slot *slot = &window->slots[range];
 	struct pavo_direct_register reg;
 
-	pavo_direct_fill_register(&window->slots[range].range, &reg);
+	pavo_direct_fill_register(&slot->range, &reg);
 	write_register(&window->registers[range], &reg);
-	if (wq_has_sleeper(&window->wait))
-		wake_up_interruptible_all(&window->wait);
+	count_loaded(window, slot);
+	if (wq_has_sleeper(&slot->wait))
+		wake_up_interruptible_all(&slot->wait);
 }
 
 void pavo_direct_wake(struct pavo_direct_slot *slot)
@@ -138,6 +156,7 @@ int pavo_direct_hand_over(struct pavo_direct *window, u32 range, u32 bytes,
 		pavo_direct_transition(&slot->range,
 				       slot->range.read ? PAVO_DIRECT_LOADED :
 							  PAVO_DIRECT_FILLING);
+		pavo_direct_publish(window, range);
 		if (!window->closed)
 			pavo_count(window->dev, direct_busy);
 	} else {
@@ -151,15 +170,14 @@ int pavo_direct_hand_over(struct pavo_direct *window, u32 range, u32 bytes,
 	return err;
 }
 
-/* Count an attempt that found no buffer, by the caller's flags. Locked; not closed. */
-static void count_no_buffer(struct pavo_direct *window, u32 flags)
+void pavo_direct_count_no_buffer(struct pavo_direct *window, u32 flags)
 {
-	struct pavo_dev *dev = window->dev;
-
+	if (window->closed)
+		return;
 	if (flags & PAVO_DIRECT_WAIT)
-		pavo_count(dev, direct_waits);
+		pavo_count(window->dev, direct_waits);
 	if (flags & PAVO_DIRECT_FALLBACK)
-		pavo_count(dev, direct_bounced);
+		pavo_count(window->dev, direct_bounced);
 }
 
 bool pavo_direct_is_valid_arm(const struct pavo_direct *window,
@@ -177,30 +195,22 @@ bool pavo_direct_is_valid_arm(const struct pavo_direct *window,
 	       args->flags & PAVO_DIRECT_READ;
 }
 
-/* Give a buffer to an idle range, and make it valid. Locked; not closed. */
-static int arm_slot(struct pavo_direct *window,
-		    const struct pavo_direct_arm_args *args, bool io)
-{
-	int err = pavo_direct_take_buffer(window, args->range);
-
-	if (err) {
-		count_no_buffer(window, args->flags);
-		return err;
-	}
-	pavo_direct_arm(&window->slots[args->range].range, args->total,
-			args->flags, io);
-	pavo_direct_publish(window, args->range);
-	return 0;
-}
-
 int pavo_direct_arm_locked(struct pavo_direct *window,
 			   const struct pavo_direct_arm_args *args, bool io)
 {
+	struct pavo_direct_range *range = &window->slots[args->range].range;
+	int err;
+
 	if (window->closed)
 		return -EIO;
-	if (window->slots[args->range].range.state != PAVO_DIRECT_IDLE)
+	if (range->state != PAVO_DIRECT_IDLE)
 		return -EBUSY;
-	return arm_slot(window, args, io);
+	err = pavo_direct_take_buffer(window, args->range);
+	if (err)
+		return err;
+	pavo_direct_arm(range, args->total, args->flags, io);
+	pavo_direct_publish(window, args->range);
+	return 0;
 }
 
 void pavo_direct_revoke(struct pavo_direct *window, u32 range)
@@ -213,14 +223,22 @@ void pavo_direct_revoke(struct pavo_direct *window, u32 range)
 int pavo_direct_arm_range(struct pavo_direct *window,
 			  const struct pavo_direct_arm_args *args)
 {
+	bool again = true;
 	int err;
 
 	if (!pavo_direct_is_valid_arm(window, args))
 		return -EINVAL;
-	spin_lock_bh(&window->lock);
-	err = pavo_direct_arm_locked(window, args, false);
-	spin_unlock_bh(&window->lock);
-	return err;
+	for (;;) {
+		spin_lock_bh(&window->lock);
+		err = pavo_direct_arm_locked(window, args, false);
+		if (err == -EAGAIN && !again)
+			pavo_direct_count_no_buffer(window, args->flags);
+		spin_unlock_bh(&window->lock);
+		if (err != -EAGAIN || !again)
+			return err;
+		pavo_direct_check_quarantine(window);
+		again = false;
+	}
 }
 
 /* Count the bytes behind those that were admitted before. Locked. */
@@ -258,7 +276,7 @@ int pavo_direct_count_bytes(struct pavo_direct *window,
 				 &last);
 	if (err && !window->closed)
 		pavo_count(window->dev, direct_refused);
-	if (!err && !last)
+	if (!err)
 		pavo_direct_publish(window, args->range);
 	spin_unlock_bh(&window->lock);
 	if (!last)
@@ -266,20 +284,25 @@ int pavo_direct_count_bytes(struct pavo_direct *window,
 	return pavo_direct_hand_over(window, args->range, args->bytes, true);
 }
 
+void pavo_direct_begin_ending(struct pavo_direct *window, u32 range)
+{
+	pavo_direct_transition(&window->slots[range].range, PAVO_DIRECT_ENDING);
+	pavo_direct_publish(window, range);
+	set_bit(range, window->ending);
+}
+
 void pavo_direct_end_ranges(struct pavo_direct *window)
 {
-	struct pavo_direct_slot *slot;
 	u32 i;
 
 	mutex_lock(&window->map_mutex);
-	for (i = 0; i < window->shape.ranges; i++) {
-		slot = &window->slots[i];
-		if (READ_ONCE(slot->range.state) != PAVO_DIRECT_ENDING)
-			continue;
+	for_each_set_bit(i, window->ending, window->shape.ranges) {
 		unmap_range(window, i);
 		spin_lock_bh(&window->lock);
+		clear_bit(i, window->ending);
 		pavo_direct_give_buffer(window, i);
-		pavo_direct_transition(&slot->range, PAVO_DIRECT_IDLE);
+		pavo_direct_transition(&window->slots[i].range,
+				       PAVO_DIRECT_IDLE);
 		pavo_direct_publish(window, i);
 		spin_unlock_bh(&window->lock);
 	}
@@ -307,7 +330,7 @@ int pavo_direct_disarm(struct pavo_direct *window, u32 range)
 		err = -EBUSY;
 		break;
 	default:
-		pavo_direct_transition(&slot->range, PAVO_DIRECT_ENDING);
+		pavo_direct_begin_ending(window, range);
 		pavo_direct_drop_io(slot);
 		pavo_direct_wake(slot);
 		slot->key_state = NULL;

@@ -8,7 +8,6 @@
  */
 #include <linux/log2.h>
 #include <linux/overflow.h>
-#include <linux/random.h>
 #include <linux/sched/mm.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
@@ -22,12 +21,14 @@ static void end_ranges_work(struct work_struct *work)
 	pavo_direct_end_ranges(container_of(work, struct pavo_direct, end));
 }
 
-static void wake_waiters_work(struct work_struct *work)
+static void check_quarantine_work(struct work_struct *work)
 {
 	struct pavo_direct *window =
-		container_of(to_delayed_work(work), struct pavo_direct, look);
+		container_of(to_delayed_work(work), struct pavo_direct, check);
 
-	wake_up_interruptible_all(&window->wait);
+	if (!pavo_direct_check_quarantine(window) &&
+	    wq_has_sleeper(&window->wait))
+		pavo_direct_check_quarantine_later(window);
 }
 
 static void free_pages_of(struct pavo_direct *window)
@@ -135,16 +136,19 @@ static int alloc_memory(struct pavo_direct *window)
 /* Initialize: all ranges are idle, all buffers free. */
 static void set_idle(struct pavo_direct *window)
 {
+	struct pavo_direct_slot *slot;
 	u32 i;
 
 	for (i = 0; i < window->shape.ranges * window->npages; i++)
 		window->current_pages[i] = window->nowhere;
-	for (i = 0; i < window->nbuffers; i++)
-		window->buffers[i].range = PAVO_DIRECT_NO_RANGE;
 	for (i = 0; i < window->shape.ranges; i++) {
-		window->slots[i].range.buffer = PAVO_DIRECT_NO_BUFFER;
+		slot = &window->slots[i];
+		slot->range.buffer = PAVO_DIRECT_NO_BUFFER;
+		INIT_LIST_HEAD(&slot->exported);
+		init_waitqueue_head(&slot->wait);
 		pavo_direct_publish(window, i);
 	}
+	pavo_direct_init_pool(window);
 }
 
 static struct pavo_direct *
@@ -168,9 +172,10 @@ alloc_window(struct pavo_dev *dev, const struct pavo_direct_open_args *args)
 	mutex_init(&window->map_mutex);
 	init_waitqueue_head(&window->wait);
 	INIT_WORK(&window->end, end_ranges_work);
-	INIT_DELAYED_WORK(&window->look, wake_waiters_work);
+	INIT_DELAYED_WORK(&window->check, check_quarantine_work);
+	INIT_LIST_HEAD(&window->free_buffers);
+	INIT_LIST_HEAD(&window->quarantine);
 	address_space_init_once(&window->mapping);
-	prandom_seed_state(&window->random, get_random_u64());
 	window->user = pavo_user_get();
 	if (window->user && !charge_buffers(window) && !alloc_memory(window)) {
 		set_idle(window);
@@ -230,6 +235,7 @@ static void set_closed(struct pavo_direct *window)
 		pavo_direct_drop_io(slot);
 		pavo_direct_wake(slot);
 		slot->key_state = NULL;
+		wake_up_all(&slot->wait);
 	}
 	spin_unlock_bh(&window->lock);
 	wake_up_all(&window->wait);
@@ -251,52 +257,57 @@ void pavo_direct_close(struct pavo_direct *window)
 	/* No packet finds the window after this. */
 	pavo_mr_end_claimed(window->mr);
 	cancel_work_sync(&window->end);
-	cancel_delayed_work_sync(&window->look);
+	cancel_delayed_work_sync(&window->check);
 	atomic_dec(&ibpd->usecnt);
 	pavo_direct_put(window);
 }
 
-/* Print an armed range. The window is locked. */
-static void show_range(struct seq_file *file, const struct pavo_direct *window,
+/* Print a range, if it is armed. */
+static void show_range(struct seq_file *file, struct pavo_direct *window,
 		       u32 number)
 {
 	const struct pavo_direct_slot *slot = &window->slots[number];
-	const struct pavo_direct_range *range = &slot->range;
-	const char *way = range->read ? "read" : "write";
-	u32 maps = range->buffer == PAVO_DIRECT_NO_BUFFER ?
-			   0 :
-			   window->buffers[range->buffer].maps;
+	struct pavo_direct_range range;
+	u32 maps = 0, qp = 0;
 
-	seq_printf(file, "  range %u state %s %s total %u count %u", number,
-		   pavo_direct_state_name(range->state), way, range->total,
-		   range->count);
-	seq_printf(file, " response %u done %u buffer %d maps %u",
-		   range->response, range->done, (int)range->buffer, maps);
+	spin_lock_bh(&window->lock);
+	range = slot->range;
+	if (range.buffer != PAVO_DIRECT_NO_BUFFER)
+		maps = window->buffers[range.buffer].maps;
 	if (slot->key_state)
-		seq_printf(file, " qp %u", slot->key_state->number);
+		qp = slot->key_state->number;
+	spin_unlock_bh(&window->lock);
+	if (range.state == PAVO_DIRECT_IDLE)
+		return;
+	seq_printf(file, "  range %u state %s %s total %u count %u", number,
+		   pavo_direct_state_name(range.state),
+		   range.read ? "read" : "write", range.total, range.count);
+	seq_printf(file, " response %u done %u buffer %d maps %u",
+		   range.response, range.done, (int)range.buffer, maps);
+	if (qp)
+		seq_printf(file, " qp %u", qp);
 	seq_puts(file, "\n");
 }
 
 static void show_window(struct seq_file *file, const struct pavo_dev *dev,
 			struct pavo_direct *window)
 {
-	u32 i, busy = 0;
+	u32 i, busy, quarantined;
 
+	pavo_direct_check_quarantine(window);
 	spin_lock_bh(&window->lock);
-	for (i = 0; i < window->nbuffers; i++)
-		busy += window->buffers[i].range != PAVO_DIRECT_NO_RANGE;
+	busy = window->nbusy;
+	quarantined = pavo_direct_quarantined(window);
+	spin_unlock_bh(&window->lock);
 	seq_printf(file, "%s window %u pd %u lkey %08x base %llx", dev->ib.name,
 		   window->number, window->mr->region->pd->ib.res.id,
 		   window->mr->region->key, window->shape.base);
 	seq_printf(file,
 		   " ranges %u size %u buffers %u free %u quarantined %u\n",
 		   window->shape.ranges, window->shape.size, window->nbuffers,
-		   window->nbuffers - busy, pavo_direct_quarantined(window));
-	for (i = 0; i < window->shape.ranges; i++) {
-		if (window->slots[i].range.state != PAVO_DIRECT_IDLE)
-			show_range(file, window, i);
-	}
-	spin_unlock_bh(&window->lock);
+		   window->nbuffers - busy, quarantined);
+	for (i = 0; i < window->shape.ranges; i++)
+		show_range(file, window, i);
 }
 
 static void show_direct_windows(struct seq_file *file, struct pavo_dev *dev)

@@ -65,9 +65,8 @@ static void end_map(const struct exported *exported)
 
 	spin_lock_bh(&window->lock);
 	window->buffers[exported->buffer].maps--;
+	pavo_direct_settle_buffer(window, exported->buffer);
 	spin_unlock_bh(&window->lock);
-	/* The quarantine of the buffer may have ended. */
-	wake_up_interruptible_all(&window->wait);
 }
 
 /* Make a list of the pages, and map it for a device. */
@@ -175,7 +174,7 @@ static void unbind_export(const struct exported *exported)
 
 	spin_lock_bh(&window->lock);
 	window->buffers[exported->buffer].exports--;
-	window->exports--;
+	pavo_direct_settle_buffer(window, exported->buffer);
 	spin_unlock_bh(&window->lock);
 }
 
@@ -216,7 +215,6 @@ static void release_export(struct dma_buf *buf)
 	struct pavo_direct *window = exported->window;
 
 	unbind_export(exported);
-	wake_up_interruptible_all(&window->wait);
 	pavo_direct_put(window);
 	free_exported(exported);
 }
@@ -244,7 +242,6 @@ static int bind_export(struct pavo_direct *window, u32 range,
 	} else if (number == PAVO_DIRECT_NO_BUFFER) {
 		err = -EBADF;
 	} else {
-		window->exports++;
 		window->buffers[number].exports++;
 		window->buffers[number].own = range;
 		exported->buffer = number;

@@ -14,9 +14,6 @@
 #include "compat.h"
 #include "direct/direct_private.h"
 
-/* Interval in which a process that waits for a buffer checks those in quarantine. */
-#define QUARANTINE_LOOK msecs_to_jiffies(10)
-
 /**
  * struct transfer - a copy between a file and a buffer.
  * @place:  range, and offset in it
@@ -65,12 +62,12 @@ static int finish_transfer(struct pavo_direct *window, const struct transfer *t,
 
 	spin_lock_bh(&window->lock);
 	window->buffers[t->buffer].pins--;
+	pavo_direct_settle_buffer(window, t->buffer);
 	current_one = range->uses == t->uses &&
 		      pavo_direct_may_touch(range, false);
 	if (current_one) {
 		last = pavo_direct_count(range, t->len, done);
-		if (!last)
-			pavo_direct_publish(window, t->place.range);
+		pavo_direct_publish(window, t->place.range);
 	}
 	spin_unlock_bh(&window->lock);
 	if (!current_one)
@@ -140,6 +137,7 @@ static ssize_t do_transfer(struct kiocb *iocb, struct iov_iter *iter, bool read)
 {
 	struct pavo_direct *window = iocb->ki_filp->private_data;
 	size_t want = iov_iter_count(iter);
+	wait_queue_head_t *wait;
 	struct transfer t = {};
 	u32 done;
 	int err;
@@ -149,13 +147,14 @@ static ssize_t do_transfer(struct kiocb *iocb, struct iov_iter *iter, bool read)
 	err = find_place(window, iocb->ki_pos, read ? 1 : want, &t.place);
 	if (err)
 		return err;
+	wait = &window->slots[t.place.range].wait;
 	for (;;) {
 		t.len = min_t(size_t, want,
 			      window->shape.size - t.place.offset);
 		err = begin_transfer(window, read, &t);
 		if (err != -EAGAIN || does_not_wait(iocb))
 			break;
-		err = wait_event_interruptible(window->wait,
+		err = wait_event_interruptible(*wait,
 					       is_readable(window, &t.place));
 		if (err)
 			return err;
@@ -192,21 +191,19 @@ static __poll_t direct_poll(struct file *file, poll_table *table)
 {
 	struct pavo_direct *window = file->private_data;
 	__poll_t events = 0;
-	u32 i;
 
 	poll_wait(file, &window->wait, table);
+	if (!READ_ONCE(window->nfree))
+		pavo_direct_check_quarantine(window);
 	spin_lock_bh(&window->lock);
 	if (window->closed)
 		events = EPOLLHUP | EPOLLERR;
-	else if (pavo_direct_has_buffer(window))
+	else if (window->nfree)
 		events = EPOLLOUT | EPOLLWRNORM;
-	else if (pavo_direct_quarantined(window))
-		queue_delayed_work(window->dev->end_wq, &window->look,
-				   QUARANTINE_LOOK);
-	for (i = 0; i < window->shape.ranges; i++) {
-		if (window->slots[i].range.state == PAVO_DIRECT_LOADED)
-			events |= EPOLLIN | EPOLLRDNORM;
-	}
+	else if (!list_empty(&window->quarantine))
+		pavo_direct_check_quarantine_later(window);
+	if (window->nloaded)
+		events |= EPOLLIN | EPOLLRDNORM;
 	spin_unlock_bh(&window->lock);
 	return events;
 }

@@ -104,13 +104,11 @@ static void finish_io(struct pavo_direct_io *io)
 
 	spin_lock_bh(&window->lock);
 	window->buffers[io->buffer].pins--;
+	pavo_direct_settle_buffer(window, io->buffer);
 	if (is_awaited(io)) {
 		pavo_direct_end_io(&slot->range, io->err);
 		pavo_direct_publish(window, io->range);
 		pavo_direct_wake(slot);
-	} else {
-		/* The quarantine of the buffer has ended. */
-		wake_up_interruptible_all(&window->wait);
 	}
 	if (!window->closed)
 		count_io(window->dev, io->err);
@@ -350,10 +348,13 @@ static void pin_buffer(struct pavo_direct_io *io)
 		};
 }
 
-/* Arm the ranges of all I/Os, or none. A read from the link waits in its slot. */
+/*
+ * Arm the ranges of all I/Os, or none. A read from the link waits in its slot. @again: if buffers
+ * are missing, try once more when those in quarantine were checked.
+ */
 static int arm_ios(struct pavo_direct *window,
 		   const struct pavo_direct_io_args *args,
-		   struct pavo_direct_io **ios, u32 n)
+		   struct pavo_direct_io **ios, u32 n, bool again)
 {
 	u32 i, armed = 0;
 	int err = 0;
@@ -374,8 +375,13 @@ static int arm_ios(struct pavo_direct *window,
 		else
 			pin_buffer(ios[i]);
 	}
+	if (err == -EAGAIN && !again)
+		pavo_direct_count_no_buffer(window, args[armed].flags);
 	spin_unlock_bh(&window->lock);
-	return err;
+	if (err != -EAGAIN || !again)
+		return err;
+	pavo_direct_check_quarantine(window);
+	return arm_ios(window, args, ios, n, false);
 }
 
 int pavo_direct_start_ios(struct pavo_direct *window,
@@ -391,7 +397,7 @@ int pavo_direct_start_ios(struct pavo_direct *window,
 		made += !err;
 	}
 	if (!err)
-		err = arm_ios(window, args, ios, n);
+		err = arm_ios(window, args, ios, n, true);
 	for (i = 0; i < made; i++) {
 		if (err)
 			free_io(ios[i]);

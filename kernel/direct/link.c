@@ -244,7 +244,7 @@ static void release_range(const struct pavo_claim *claim,
 		break;
 	default:
 		/* Pages may be mapped, and unmapping sleeps. */
-		pavo_direct_transition(&slot->range, PAVO_DIRECT_ENDING);
+		pavo_direct_begin_ending(window, place.range);
 		if (!window->closed)
 			queue_work(window->dev->end_wq, &window->end);
 	}

@@ -469,7 +469,7 @@ def keys_table():
     """A line each, and the bars of walks."""
     said = many.text(many.series([
         {"what": "walk", "qps": 256, "walk_ns": 1000},
-        {"what": "longest write", "qps": 256, "walking": True, "ns": 12345}]))
+        {"what": "longest write", "qps": 256, "walking": True, "ns": 12345}]), "keys")
     assert ("walk, qps 256" in said and "longest write, qps 256, walking true" in said
             and "12,345" in said and "1,024      1 " + "#" * 50 in said and "18,432" in said)
 
@@ -479,7 +479,7 @@ def a_run_with_something_wrong_fails():
     judged = [many.judge(rows, "keys", 1000000)
               for rows in (all_rows(), [], all_rows() + [write(1000000, 1000)] * 2)]
     assert [is_bad for *_, is_bad in judged] == [False, True, True]
-    assert "NOT MEASURED: the loop" in judged[1][0] and "OUT OF BOUNDS: a wr" in judged[2][0]
+    assert "NOT MEASURED: the loop" in judged[1][0] and "OUT OF BOUNDS: write among" in judged[2][0]
     assert len(judged[2][1]["out_of_bounds"]) == 1
 
 
@@ -549,7 +549,7 @@ def scale_wants_all():
     assert not missing(rows, "scale", 16)
     assert missing(rows[:1] + rows[2:], "scale", 300) == [
         "a write among 16 queue pairs", "a write among 256 queue pairs"]
-    assert "1.20" in many.text(many.series(crowd((1, 100), (16, 120))))
+    assert "1.20" in many.text(many.series(crowd((1, 100), (16, 120))), "scale")
 
 
 KALLSYMS = """\

@@ -3,13 +3,19 @@
  * many.cpp - what a message or a key costs among many: a write by one of up to 16,384 queue pairs;
  * a write of eight bytes while there are 10, 10,000 and a million regions, each time another one;
  * the end of a key while there are 16 and more queue pairs, with what it does to the writes of
- * another one; and keys from the caches of registrations and of mappings.
+ * another one; keys from the caches of registrations and of mappings; and the ranges of a direct
+ * window with up to 64 processes.
  * Started by ./many in a guest; prints a line of JSON for every repetition.
- * usage: pavo-bench-many A B crowd|regions|walks|cached MOST
+ * usage: pavo-bench-many A B crowd|direct|regions|walks|cached MOST
  */
+#include <poll.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <chrono>
+#include <fstream>
 #include <iostream>
 #include <random>
 #include <regex>
@@ -21,6 +27,7 @@
 #include <pavo/mapping_cache.hpp>
 #include <pavo/mr_cache.h>
 
+#include "../verbs/direct.h"
 #include "../verbs/manager.h"
 #include "../verbs/tap.h"
 #include "../verbs/window.h"
@@ -408,8 +415,136 @@ void cached(Env &env, size_t)
 		       device_name(env.a).c_str());
 }
 
+/* ------------------------------------------------------------------- direct windows */
+
+/* A process that takes the bytes of its ranges as they come, one range after the other. */
+class Reader {
+public:
+	Reader(const Direct &window, uint32_t first, uint32_t step)
+	{
+		REQUIRE((pid_ = fork()) >= 0, "fork: errno ", errno);
+		if (pid_)
+			return;
+		std::vector<uint8_t> bytes;
+
+		for (uint32_t i = first; i < window.plain.ranges; i += step) {
+			if (window.try_take(i, 0, 8, &bytes) != 8)
+				_exit(1);
+		}
+		/* The end of a process is not to be measured. */
+		for (;;)
+			pause();
+	}
+	~Reader()
+	{
+		kill(pid_, SIGKILL);
+		waitpid(pid_, nullptr, 0);
+	}
+	Reader(const Reader &) = delete;
+
+	bool is_asleep() const
+	{
+		std::ifstream file("/proc/" + std::to_string(pid_) + "/stat");
+		std::string text(std::istreambuf_iterator<char>(file), {});
+
+		return text.find(") S ") != std::string::npos;
+	}
+
+private:
+	pid_t pid_;
+};
+
+/* Nanoseconds of a call, in the middle of @calls, with @undo behind each. */
+template <class Call, class Undo>
+uint64_t time_calls(uint32_t calls, Call &&call, Undo &&undo)
+{
+	std::vector<uint64_t> took(calls);
+
+	for (uint64_t &ns : took) {
+		uint64_t began = now();
+
+		call();
+		ns = now() - began;
+		undo();
+	}
+	auto middle = took.begin() + took.size() / 2;
+
+	std::nth_element(took.begin(), middle, took.end());
+	return *middle;
+}
+
+/* All buffers but one are taken, so a scan would have to find that one, or a range to read. */
+void arm_among(Env &env, uint32_t ranges)
+{
+	Direct window(env.a, {0, ranges, page, ranges});
+	pollfd look = {window.plain.fd, POLLIN, 0};
+
+	for (uint32_t i = 0; i + 1 < ranges; i++)
+		window.arm(i, page);
+	for (int i = 0; i < repetitions; i++) {
+		print({{"what", "arm"},
+		       {"ranges", ranges},
+		       {"ns",
+			time_calls(
+				500, [&] { window.arm(ranges - 1, page); },
+				[&] { window.disarm(ranges - 1); })}});
+		print({{"what", "poll"},
+		       {"ranges", ranges},
+		       {"ns",
+			time_calls(
+				500, [&] { poll(&look, 1, 0); }, [] {})}});
+	}
+}
+
+/* Up to 64 processes wait for the ranges: a read from its post to the end of its process's pread. */
+void read_among(Env &env, Link &link, uint32_t ranges)
+{
+	const uint32_t processes = std::min(ranges, 64u);
+	Direct window(env.a, {0, ranges, page, ranges});
+	std::vector<std::unique_ptr<Reader>> readers;
+	std::vector<uint64_t> took(ranges);
+	Mr at_b = must_reg(env.b, {page}, 1);
+
+	window.set_blocking(true);
+	for (uint32_t i = 0; i < ranges; i++)
+		window.arm_read(i, 8);
+	for (uint32_t i = 0; i < processes; i++)
+		readers.push_back(
+			std::make_unique<Reader>(window, i, processes));
+	for (auto &reader : readers)
+		REQUIRE(eventually(env, [&] { return reader->is_asleep(); }),
+			"a process that does not wait");
+	for (uint32_t i = 0; i < ranges; i++) {
+		uint64_t began = now();
+
+		post_direct(link.a, IBV_WR_RDMA_READ, window.sge(i, 8), i,
+			    {at_b});
+		expect_send(env, link.a, i, "read");
+		took[i] = now() - began;
+	}
+	auto middle = took.begin() + took.size() / 2;
+
+	std::nth_element(took.begin(), middle, took.end());
+	print({{"what", "read"}, {"ranges", ranges}, {"ns", *middle}});
+}
+
+/* Arming a range, poll(), and reads whose bytes processes wait for, among many ranges. */
+void direct(Env &env, size_t most)
+{
+	Link link = connect(env);
+
+	for (uint32_t ranges : {16, 128, 1024}) {
+		if (ranges > most)
+			break;
+		arm_among(env, ranges);
+		for (int i = 0; i < repetitions; i++)
+			read_among(env, link, ranges);
+	}
+}
+
 const std::map<std::string, void (*)(Env &, size_t)> measurements = {
 	{"crowd", crowd},
+	{"direct", direct},
 	{"regions", regions},
 	{"walks", walks},
 	{"cached", cached}};
@@ -420,7 +555,7 @@ int main(int argc, char **argv)
 try {
 	if (argc != 5)
 		throw std::invalid_argument(
-			"usage: A B crowd|regions|walks|cached MOST");
+			"usage: A B crowd|direct|regions|walks|cached MOST");
 	Selector a{argv[1]}, b{argv[2]};
 	LocalHost host_a(a), host_b(b);
 	Env env(host_a, host_b, EnvOptions{}, a, b);

@@ -22,6 +22,7 @@ DRIVERS = {"bench": ("run", "profile", "pavobench/guest.py", "guest.sh", "native
            "bench-windows": ("windows", "windows-guest.sh", "nodes-guest.sh"),
            "bench-keys": ("many",),
            "bench-scale": ("many", "many-guest.sh"),
+           "bench-ranges": ("many",),
            "bench-direct": ("direct", "direct-guest.sh")}
 
 

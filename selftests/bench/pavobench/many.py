@@ -23,9 +23,12 @@ WALKS = ("walk", "end of a key", "longest write")
 HITS = ("region found", "region given back", "mapping found", "mapping given back")
 # Of writes: among how many of what. Of other things: their names, or a parameter of each.
 AMONG = {"keys": ("regions", (10, 10000, 1000000)),
-         "scale": ("queue pairs", (1, 16, 256, 1024, 16384))}
+         "scale": ("queue pairs", (1, 16, 256, 1024, 16384)),
+         "direct": ("ranges", (16, 128, 1024))}
+# Operations that are to cost the same among many.
+EVEN = {"keys": ("write",), "scale": ("write",), "direct": ("arm", "poll", "read")}
 WANTED = {"keys": [(what, None) for what in (LOOP, *HITS, *WALKS)],
-          "scale": [(TWO, ("size", size)) for size in (64, 65536)]}
+          "scale": [(TWO, ("size", size)) for size in (64, 65536)], "direct": []}
 
 
 def _rate(rows):
@@ -85,9 +88,11 @@ def missing(found, tool, most):
     lines = [what if pair is None else f"{what}, {pair[1]} bytes" for what, pair in WANTED[tool]
              if not any(pair is None or pair in parameters.items()
                         for parameters, _ in _medians(found, what))]
-    has = [parameters[name] for parameters, _ in _medians(found, "write")]
-    return lines + [f"a write among {count:,} {name}" for count in counts
-                    if count <= most and count not in has]
+    for what in EVEN[tool]:
+        has = [parameters[name] for parameters, _ in _medians(found, what)]
+        lines += [f"{what} among {count:,} {name}" for count in counts
+                  if count <= most and count not in has]
+    return lines
 
 
 def out_of_bounds(found, tool):
@@ -97,11 +102,13 @@ def out_of_bounds(found, tool):
              f"less than {MOST_OF_A_HIT}" for what in HITS
              for parameters, median in _medians(found, what) if median - loop >= MOST_OF_A_HIT]
     name, _ = AMONG[tool]
-    writes = sorted((parameters[name], median) for parameters, median in _medians(found, "write"))
-    if writes and writes[-1][1] > MOST_OF_MANY * writes[0][1]:
-        lines.append(f"a write among {writes[-1][0]:,} {name}: "
-                     f"{writes[-1][1] / writes[0][1]:.2f} times one among "
-                     f"{writes[0][0]}, more than {MOST_OF_MANY}")
+    for what in EVEN[tool]:
+        costs = sorted((parameters[name], median)
+                       for parameters, median in _medians(found, what))
+        if costs and costs[-1][1] > MOST_OF_MANY * costs[0][1]:
+            lines.append(f"{what} among {costs[-1][0]:,} {name}: "
+                         f"{costs[-1][1] / costs[0][1]:.2f} times one among "
+                         f"{costs[0][0]}, more than {MOST_OF_MANY}")
     return lines + [f"two CPUs do {median:.2f} times what one does with {parameters['size']} "
                     f"bytes, less than {LEAST_OF_TWO}"
                     for parameters, median in _medians(found, TWO) if median < LEAST_OF_TWO]
@@ -111,18 +118,19 @@ def _label(what, parameters):
     return ", ".join([what] + [f"{name} {str(value).lower()}" for name, value in parameters])
 
 
-def text(found):
-    """The table. Of writes it tells the ratio to those among the fewest."""
+def text(found, tool):
+    """The table. Of those operations it tells the ratio to one among the fewest."""
     lines = [f"{'':44}{'median':>13}{'p99':>13}{'min':>13}{'max':>13}{'n':>6}   ratio"]
-    fewest = min(((next(iter(parameters.values())), median)
-                  for parameters, median in _medians(found, "write")), default=(0, 0))[1]
+    fewest = {what: min(((next(iter(parameters.values())), median)
+                         for parameters, median in _medians(found, what)), default=(0, 0))[1]
+              for what in EVEN[tool]}
     for (what, parameters, unit), values in found.items():
         told = {**table.spread(values), "p99": percentile(values, 99)}
         form = ",.2f" if unit == "times" else ",.0f"
         lines.append((f"{_label(what, parameters):44}" + "".join(
             f"{told[name]:>13{form}}" for name in ("median", "p99", "min", "max"))
             + f"{told['n']:>6}"
-            + (f"{told['median'] / fewest:8.2f}" if what == "write" else "")))
+            + (f"{told['median'] / fewest[what]:8.2f}" if what in fewest else "")))
     for (what, parameters, unit), values in found.items():
         if unit != "walk_ns":
             continue
@@ -140,7 +148,7 @@ def judge(rows, tool, most):
     """(The table and what is wrong, the JSON's part, whether something is wrong)."""
     found = series(rows)
     bad, lost = out_of_bounds(found, tool), missing(found, tool, most)
-    return (text(found) + frame.said("OUT OF BOUNDS", bad) + frame.said("NOT MEASURED", lost),
+    return (text(found, tool) + frame.said("OUT OF BOUNDS", bad) + frame.said("NOT MEASURED", lost),
             {"out_of_bounds": bad, "missing": lost, "series": [
                 {"what": what, **dict(parameters), "unit": unit, "values": values}
                 for (what, parameters, unit), values in found.items()]}, bool(bad or lost))
