@@ -8,6 +8,7 @@
 #ifdef __KERNEL__
 #include <linux/kernel.h>
 #include "compat.h"
+#include "pavo_kernel.h"
 #endif
 
 /* clang-format off */
@@ -75,8 +76,9 @@ const struct pavo_op pavo_ops[] = {
 	/* Consumers in the kernel have an opcode for it, but no request with its operands. */
 	VERBS(FLUSH, 0, PAVO_CAP_FLUSH)
 	VERBS(EXT_FETCH_ADD, IB_WC_MASKED_FETCH_ADD, 0)
-	VERBS(EXT_SWAP, IB_WC_SEND, 0)
+	VERBS(EXT_SWAP, PAVO_WC_SWAP, 0)
 	VERBS(EXT_CMP_SWAP, IB_WC_MASKED_COMP_SWAP, 0)
+	VERBS(IMM64, PAVO_WC_IMM64, 0)
 #endif
 
 	/* The table has a row for every value of a doorbell's operation bits. */
@@ -105,6 +107,10 @@ u8 pavo_op_of_wr(enum ib_wr_opcode wr)
 		[IB_WR_MASKED_ATOMIC_FETCH_AND_ADD] = PAVO_WQE_EXT_FETCH_ADD,
 	};
 
+	if (wr == PAVO_WR_SWAP)
+		return PAVO_WQE_EXT_SWAP;
+	if (wr == PAVO_WR_IMM64)
+		return PAVO_WQE_IMM64;
 	return wr < ARRAY_SIZE(ops) ? ops[wr] : PAVO_WQE_NOP;
 }
 

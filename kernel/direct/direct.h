@@ -25,8 +25,9 @@ struct pavo_direct;
 
 /**
  * pavo_direct_open - create a window.
- * @ibpd: its protection domain, which stays until the window is closed
- * @args: arguments of the process
+ * @ibpd: its protection domain, which stays until the window is closed; of a process, or of a
+ *        kernel consumer
+ * @args: arguments of the process or consumer
  * @resp: set, except for the file descriptor
  *
  * Return: the window, or an error pointer.
@@ -49,12 +50,14 @@ int pavo_direct_arm_range(struct pavo_direct *window,
  * pavo_direct_start_ios - arm ranges, and start an I/O for each.
  * @window: the window
  * @args:   one for each
+ * @files:  their files; NULL: those of the descriptors in @args
  * @n:      1 to PAVO_DIRECT_IOS
  *
  * Return: 0, or an errno and no range is armed. An I/O that fails does so in its work request.
  */
 int pavo_direct_start_ios(struct pavo_direct *window,
-			  const struct pavo_direct_io_args *args, u32 n);
+			  const struct pavo_direct_io_args *args,
+			  struct file *const *files, u32 n);
 
 /** pavo_direct_count_bytes - count bytes that were written or read by mmap or dma-buf. */
 int pavo_direct_count_bytes(struct pavo_direct *window,

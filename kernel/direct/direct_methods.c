@@ -139,7 +139,7 @@ UVERBS_HANDLER(PAVO_METHOD_DIRECT_IO)(struct uverbs_attr_bundle *attrs)
 	rings = !err;
 	if (err && err != -ENOENT)
 		return err;
-	err = pavo_direct_start_ios(window, args, n);
+	err = pavo_direct_start_ios(window, args, NULL, n);
 	if (!err && rings)
 		take_requests(attrs->context, doorbell);
 	return err;

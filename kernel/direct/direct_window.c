@@ -43,12 +43,15 @@ static void free_pages_of(struct pavo_direct *window)
 		put_page(window->nowhere);
 }
 
-/* Charge the buffers as locked memory of the calling process. */
-static int charge_buffers(struct pavo_direct *window)
+/* Charge the buffers as locked memory of the calling process; not those of kernel consumers. */
+static int charge_buffers(struct pavo_direct *window, const struct ib_pd *ibpd)
 {
-	int err = account_locked_vm(current->mm,
-				    window->nbuffers * window->npages, true);
+	int err;
 
+	if (!ibpd->uobject)
+		return 0;
+	err = account_locked_vm(current->mm, window->nbuffers * window->npages,
+				true);
 	if (err)
 		return err;
 	window->mm = current->mm;
@@ -152,7 +155,7 @@ static void set_idle(struct pavo_direct *window)
 }
 
 static struct pavo_direct *
-alloc_window(struct pavo_dev *dev, const struct pavo_direct_open_args *args)
+alloc_window(struct ib_pd *ibpd, const struct pavo_direct_open_args *args)
 {
 	struct pavo_direct *window;
 
@@ -160,7 +163,7 @@ alloc_window(struct pavo_dev *dev, const struct pavo_direct_open_args *args)
 	if (!window)
 		return NULL;
 	kref_init(&window->refs);
-	window->dev = dev;
+	window->dev = to_pavo_dev(ibpd->device);
 	window->shape = (struct pavo_direct_shape){
 		.base = args->base,
 		.ranges = args->ranges,
@@ -177,7 +180,8 @@ alloc_window(struct pavo_dev *dev, const struct pavo_direct_open_args *args)
 	INIT_LIST_HEAD(&window->quarantine);
 	address_space_init_once(&window->mapping);
 	window->user = pavo_user_get();
-	if (window->user && !charge_buffers(window) && !alloc_memory(window)) {
+	if (window->user && !charge_buffers(window, ibpd) &&
+	    !alloc_memory(window)) {
 		set_idle(window);
 		return window;
 	}
@@ -196,7 +200,7 @@ struct pavo_direct *pavo_direct_open(struct ib_pd *ibpd,
 	err = check_open_args(args);
 	if (err)
 		return ERR_PTR(err);
-	window = alloc_window(dev, args);
+	window = alloc_window(ibpd, args);
 	if (!window)
 		return ERR_PTR(-ENOMEM);
 	window->mr = pavo_mr_claimed(ibpd, args->base,

@@ -293,8 +293,10 @@ static struct pavo_direct_io *alloc_io(struct pavo_direct *window,
 	return io;
 }
 
+/* @from: the file; NULL: that of the caller's descriptor */
 static struct pavo_direct_io *make_io(struct pavo_direct *window,
-				      const struct pavo_direct_io_args *args)
+				      const struct pavo_direct_io_args *args,
+				      struct file *from)
 {
 	struct pavo_direct_io *io;
 	struct file *file;
@@ -302,7 +304,7 @@ static struct pavo_direct_io *make_io(struct pavo_direct *window,
 
 	if (err)
 		return ERR_PTR(err);
-	file = fget(args->fd);
+	file = from ? get_file(from) : fget(args->fd);
 	if (!file)
 		return ERR_PTR(-EBADF);
 	err = check_file(file, args->flags & PAVO_DIRECT_READ);
@@ -385,14 +387,16 @@ static int arm_ios(struct pavo_direct *window,
 }
 
 int pavo_direct_start_ios(struct pavo_direct *window,
-			  const struct pavo_direct_io_args *args, u32 n)
+			  const struct pavo_direct_io_args *args,
+			  struct file *const *files, u32 n)
 {
 	struct pavo_direct_io *ios[PAVO_DIRECT_IOS];
 	u32 i, made = 0;
 	int err = n && n <= PAVO_DIRECT_IOS ? 0 : -EINVAL;
 
 	while (!err && made < n) {
-		ios[made] = make_io(window, &args[made]);
+		ios[made] = make_io(window, &args[made],
+				    files ? files[made] : NULL);
 		err = PTR_ERR_OR_ZERO(ios[made]);
 		made += !err;
 	}

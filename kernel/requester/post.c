@@ -5,6 +5,7 @@
  * Writes WQEs into the ring as the provider does in user space, and puts doorbells into
  * the FIFO of the QP without a doorbell page.
  */
+#include "pavo_kernel.h"
 #include "requester/ah.h"
 #include "requester_private.h"
 
@@ -31,14 +32,31 @@ static void *put_ud(void *pos, const struct ib_send_wr *wr)
 static void *put_ext_atomic(void *pos, const struct ib_atomic_wr *wr, u8 op)
 {
 	struct pavo_ext_atomic_seg *seg = pos;
-	bool compare = op == PAVO_WQE_EXT_CMP_SWAP;
 
-	*seg = (struct pavo_ext_atomic_seg){
-		.swap_add = compare ? wr->swap : wr->compare_add,
-		.swap_add_mask = compare ? wr->swap_mask : wr->compare_add_mask,
-		.compare = compare ? wr->compare_add : 0,
-		.compare_mask = compare ? wr->compare_add_mask : ~0ull,
-	};
+	*seg = (struct pavo_ext_atomic_seg){ .compare_mask = ~0ull };
+	switch (op) {
+	case PAVO_WQE_EXT_CMP_SWAP:
+		seg->swap_add = wr->swap;
+		seg->swap_add_mask = wr->swap_mask;
+		seg->compare = wr->compare_add;
+		seg->compare_mask = wr->compare_add_mask;
+		break;
+	case PAVO_WQE_EXT_SWAP:
+		seg->swap_add = wr->swap;
+		seg->swap_add_mask = ~0ull;
+		break;
+	default:
+		seg->swap_add = wr->compare_add;
+		seg->swap_add_mask = wr->compare_add_mask;
+	}
+	return seg + 1;
+}
+
+static void *put_imm64(void *pos, const struct ib_send_wr *wr)
+{
+	struct pavo_imm64_seg *seg = pos;
+
+	*seg = (struct pavo_imm64_seg){ .imm = pavo_get_imm64_wr(wr)->data };
 	return seg + 1;
 }
 
@@ -122,6 +140,8 @@ static int put_wqe(struct pavo_qp *qp, void *slot, const struct ib_send_wr *wr,
 		pos = put_ud(pos, wr);
 	else if (op == PAVO_WQE_REG_MR)
 		pos = put_reg(pos, wr);
+	else if (op == PAVO_WQE_IMM64)
+		pos = put_imm64(pos, wr);
 	else
 		pos = put_remote(pos, wr, op);
 	/* Operations that move no data ignore the list. */

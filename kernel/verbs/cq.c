@@ -7,6 +7,7 @@
 #include <linux/log2.h>
 #include <rdma/uverbs_ioctl.h>
 #include "ops.h"
+#include "pavo_kernel.h"
 #include "qp/qp.h"
 #include "rings/cqe.h"
 #include "rings/mmap.h"
@@ -133,6 +134,10 @@ static void fill_wc_flags(struct ib_wc *wc, const struct pavo_cqe *cqe)
 		wc->wc_flags |= IB_WC_GRH | IB_WC_WITH_NETWORK_HDR_TYPE;
 		wc->network_hdr_type = cqe->network_hdr_type;
 	}
+	if (cqe->flags & PAVO_CQE_IMM64) {
+		pavo_wc_set_imm64(wc, cqe->imm64);
+		return;
+	}
 	/* VLAN 0 is a mere priority tag */
 	if (cqe->vlan) {
 		wc->wc_flags |= IB_WC_WITH_VLAN;
@@ -149,6 +154,14 @@ static u64 find_recv_wr_id(const struct pavo_qp *qp, const struct pavo_cqe *cqe)
 	return rq->wr_id[cqe->wqe & (rq->count - 1)];
 }
 
+static enum ib_wc_opcode get_recv_opcode(const struct pavo_cqe *cqe)
+{
+	if (cqe->opcode == PAVO_WQE_IMM64)
+		return PAVO_WC_RECV_IMM64;
+	return cqe->opcode == PAVO_WQE_WRITE_IMM ? IB_WC_RECV_RDMA_WITH_IMM :
+						   IB_WC_RECV;
+}
+
 /* Convert an entry to a work completion of a kernel consumer; its QP exists. */
 static void fill_wc(struct ib_wc *wc, const struct pavo_cqe *cqe,
 		    struct pavo_qp *qp)
@@ -156,9 +169,7 @@ static void fill_wc(struct ib_wc *wc, const struct pavo_cqe *cqe,
 	memset(wc, 0, sizeof(*wc));
 	if (cqe->flags & PAVO_CQE_RECV) {
 		wc->wr_id = find_recv_wr_id(qp, cqe);
-		wc->opcode = cqe->opcode == PAVO_WQE_WRITE_IMM ?
-				     IB_WC_RECV_RDMA_WITH_IMM :
-				     IB_WC_RECV;
+		wc->opcode = get_recv_opcode(cqe);
 	} else {
 		wc->wr_id = qp->req.wr_id[cqe->wqe & (qp->req.count - 1)];
 		wc->opcode = pavo_op_find(cqe->opcode)->wc;

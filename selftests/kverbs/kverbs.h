@@ -74,6 +74,12 @@ int make_end(struct pair *p, struct end *e);
 void free_end(struct end *e);
 int connect_end(struct pair *p, struct end *e, struct end *peer);
 
+/* Does the device have more than the kernel's verbs (pavo_kernel.h)? */
+static inline bool is_pavo(const struct pair *p)
+{
+	return !strcmp(module_name(p->ib->ops.owner), "pavo");
+}
+
 int wait_wc(struct end *e, struct ib_wc *wc);
 /* The next completion is that of @id, with this status. */
 int expect(struct end *e, u64 id, enum ib_wc_status status);
@@ -119,6 +125,8 @@ int test_drain(struct pair *p);
 /* operations.c */
 int test_atomics(struct pair *p);
 int test_masked_atomics(struct pair *p);
+int test_swap(struct pair *p);
+int test_imm64(struct pair *p);
 int test_atomic_write(struct pair *p);
 int test_page_list(struct pair *p);
 int test_read_inv(struct pair *p);
@@ -131,6 +139,12 @@ int test_error_keys(struct pair *p);
 int test_error_from_peer(struct pair *p);
 int test_error_srq(struct pair *p);
 int test_error_handler(struct pair *p);
+
+/* direct.c */
+int test_direct_write(struct pair *p);
+int test_direct_read(struct pair *p);
+int test_direct_short(struct pair *p);
+int test_direct_refused(struct pair *p);
 
 /* forged.c */
 int test_forged(struct pair *p);

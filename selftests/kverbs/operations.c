@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * operations.c - atomic operations of kernel consumers, and fast registrations of
- * as many pages as the device takes.
+ * operations.c - atomic operations of kernel consumers, those that only pavo has, and fast
+ * registrations of as many pages as the device takes.
  */
 #include <linux/vmalloc.h>
 #include "kverbs.h"
+#include "pavo_kernel.h"
 
 /* IB_WR_ATOMIC_WRITE and what goes with it have names from Linux 6.2 on. */
 #define WR_ATOMIC_WRITE ((enum ib_wr_opcode)15)
@@ -120,6 +121,64 @@ int test_masked_atomics(struct pair *p)
 		       0xabcd, 0xff00));
 	TRY(check_atomic(p, IB_WC_MASKED_COMP_SWAP, now,
 			 (now & ~0xff00ULL) | 0xab00, first));
+	return 0;
+}
+
+int test_swap(struct pair *p)
+{
+	const u64 one = 0x0102030405060708ULL, other = ~one;
+	u64 *word = word_of(&p->t), first;
+
+	if (!is_pavo(p))
+		return SKIPPED;
+	TRY(must_reg(p));
+	fill_target(&p->t, 51);
+	memset(p->a.buffer, 0xee, BYTES);
+	first = *word;
+	TRY(run_masked(p, PAVO_WR_SWAP, 0, 0, one, 0));
+	TRY(check_atomic(p, PAVO_WC_SWAP, first, one, first));
+	TRY(run_masked(p, PAVO_WR_SWAP, 0, 0, other, 0));
+	return check_atomic(p, PAVO_WC_SWAP, one, other, first);
+}
+
+/* ------------------------------------------------- immediate data of eight bytes */
+
+static int run_imm64(struct pair *p, u64 data)
+{
+	struct pavo_imm64_wr wr = {
+		.wr =
+			{
+				.opcode = PAVO_WR_IMM64,
+				.wr_id = 3,
+				.send_flags = IB_SEND_SIGNALED,
+			},
+		.data = cpu_to_be64(data),
+	};
+	struct ib_wc wc;
+
+	TRY(post_recv(&p->b, 8, piece_at(p, p->b.buffer, BYTES)));
+	TRY(post(&p->a, &wr.wr));
+	TRY(wait_wc(&p->a, &wc));
+	CHECK(wc.status == IB_WC_SUCCESS && wc.wr_id == 3);
+	CHECK(wc.opcode == PAVO_WC_IMM64);
+	TRY(wait_wc(&p->b, &wc));
+	CHECK(wc.status == IB_WC_SUCCESS && wc.wr_id == 8);
+	CHECK(wc.opcode == PAVO_WC_RECV_IMM64 && wc.opcode & IB_WC_RECV);
+	CHECK(wc.byte_len == 8 && !wc.wc_flags);
+	CHECK(pavo_wc_get_imm64(&wc) == cpu_to_be64(data));
+	return 0;
+}
+
+int test_imm64(struct pair *p)
+{
+	if (!is_pavo(p))
+		return SKIPPED;
+	memset(p->b.buffer, 0xee, BYTES);
+	TRY(run_imm64(p, 0x0102030405060708ULL));
+	TRY(run_imm64(p, 0));
+	TRY(run_imm64(p, ~0ULL));
+	/* the receive's memory is not written */
+	CHECK(!memchr_inv(p->b.buffer, 0xee, BYTES));
 	return 0;
 }
 
