@@ -5,12 +5,16 @@
  */
 #include <cerrno>
 
+#include <unistd.h>
+
+#include "../common/child.h"
 #include "../common/files.h"
 #include "../common/pattern.h"
 #include "../verbs/direct_ios.h"
 #include "../verbs/manager.h"
 #include "../verbs/tap.h"
 #include "held.h"
+#include "stuck_file.h"
 
 using namespace pv;
 
@@ -198,5 +202,87 @@ PV_TEST_LOCAL("io.window_closed",
 	w.window.count(0, direct_size);
 	w.expect(0, "write");
 	w.must_hold(0, direct_size, seed, "the next window's");
+	w.window.must_be_whole(env);
+}
+
+PV_TEST_LOCAL("io.process_killed",
+	      "a process is killed while a disk holds its I/O back: its "
+	      "adapter's objects are gone, the I/O is seen until it ends, and "
+	      "the next window has no byte of it")
+{
+	const BlockDisk disk(nvme_b);
+	const HeldDisk held(disk, 1 << 20);
+	int ready[2];
+
+	disk.fill(0, direct_size, env.seed());
+	Suspended suspended(held);
+
+	REQUIRE(!pipe(ready), "pipe");
+	common::Child child([&] {
+		LocalHost a(env.device_a), b(env.device_b);
+		Env own(a, b, env.options, env.device_a, env.device_b);
+		DirectWriting killed(own, {}, small_pool);
+
+		begin_held(killed, held);
+		if (write(ready[1], "", 1) == 1)
+			pause();
+	});
+	char byte;
+
+	close(ready[1]);
+	REQUIRE_EQ(read(ready[0], &byte, 1), 1, "the process has begun");
+	close(ready[0]);
+	child.kill_now();
+	REQUIRE(eventually(
+			env,
+			[] {
+				return common::lines_of(
+					       "/sys/kernel/debug/pavo/direct",
+					       "")
+					.empty();
+			}),
+		"its window");
+	DirectWriting w(env, {}, small_pool);
+	const uint64_t seed = env.seed();
+
+	w.window.arm(0, direct_size);
+	w.post(0, direct_size);
+	w.window.store(0, 0, direct_size, seed);
+	must_end(env, suspended);
+	w.window.count(0, direct_size);
+	w.expect(0, "write");
+	w.must_hold(0, direct_size, seed, "the next window's");
+	w.window.must_be_whole(env);
+}
+
+PV_TEST_LOCAL("io.never_answered",
+	      "a file system never answers: the queue pair fails and the file "
+	      "is closed at once, the range gets another buffer, and the I/O "
+	      "is seen until the file system ends")
+{
+	env.expect_async();
+	StuckFile file(1 << 20);
+	DirectWriting w(env, {}, small_pool);
+	Ios one(w);
+
+	one.add(0, direct_size, file.fd(), 0);
+	one.start();
+	REQUIRE(eventually(env, [&] { return file.reads() > 0; }), "a read");
+	const uint32_t buffer = w.window.reg(0).buffer;
+
+	none_sent(w.link.a, 50, "the file system has not answered");
+	to_state(w.link.a, IBV_QPS_ERR);
+	w.expect(0, "flushed", IBV_WC_WR_FLUSH_ERR);
+	reconnect(w.link);
+	file.close_file();
+	REQUIRE(eventually(env, [&] { return !w.window.try_arm(0, 1); }),
+		"the range is not free");
+	REQUIRE(w.window.reg(0).buffer != buffer, "the buffer of the I/O");
+	w.window.disarm(0);
+	w.write(0, direct_size);
+	REQUIRE_EQ(in_flight(), 1u, "I/Os in flight");
+	file.end_server();
+	REQUIRE(eventually(env, [] { return in_flight() == 0; }),
+		"I/Os in flight");
 	w.window.must_be_whole(env);
 }
