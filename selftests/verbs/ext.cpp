@@ -30,12 +30,6 @@ Cq make_extended_cq(Host &host, bool events)
 		events);
 }
 
-void name_queue(ExtLink &link)
-{
-	if (link.a.type == IBV_QPT_XRC_SEND)
-		ibv_wr_set_xrc_srqn(link.ex, link.srq.number);
-}
-
 void set_place(ExtLink &link, const Place &out)
 {
 	name_queue(link);
@@ -49,6 +43,12 @@ uint64_t address_of(const Place &place)
 }
 
 } // namespace
+
+void name_queue(ExtLink &link)
+{
+	if (link.a.type == IBV_QPT_XRC_SEND)
+		ibv_wr_set_xrc_srqn(link.ex, link.srq.number);
+}
 
 bool knows_ext(Host &host)
 {

@@ -34,6 +34,8 @@ struct Arrival {
 
 ExtLink connect_ext(Env &env, LinkSpec spec = {}, bool events = false);
 ExtLink connect_ext_xrc(Env &env);
+/* XRC: the request that was begun last is for the link's queue. */
+void name_queue(ExtLink &link);
 
 /* Begins a request at A; end_ext() posts all that were begun since start_ext(). */
 void start_ext(ExtLink &link, uint64_t id, unsigned flags = IBV_SEND_SIGNALED);

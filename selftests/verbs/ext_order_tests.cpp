@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The fifteen rows of the ordering table (sources.md#ext-order), a test each: two operations
- * posted in one chain, again and again. Where the table says MAY, either order passes; the
+ * The fifteen rows of the ordering table (sources.md#ext-order), a test each for RC and for XRC: two
+ * operations posted in one chain, again and again. Where the table says MAY, either order passes; the
  * data has to be right in both. guest.sh runs them on a good wire and on one that loses,
  * doubles and reorders.
  */
@@ -18,8 +18,8 @@ constexpr uint64_t size = 3 * 4096 + 5;
 
 /* The objects that both operations of a row work on. */
 struct Scene {
-	explicit Scene(Env &where)
-		: env(where), link(connect_ext(where)),
+	Scene(Env &where, ExtLink connected)
+		: env(where), link(std::move(connected)),
 		  out(must_reg(where.a, {size})),
 		  in(must_reg(where.b, {size})), answer{must_reg(where.a, {8})},
 		  seen{must_reg(where.a, {8})}, word{must_reg(where.b, {8})},
@@ -49,21 +49,28 @@ struct Scene {
 
 	void post_receives(int count)
 	{
-		for (int i = 0; i < count; i++)
-			must_post(link.b,
-				  RecvWr{uint64_t(i),
-					 {{in.id, 0, uint32_t(size), 0}}});
+		for (int i = 0; i < count; i++) {
+			const RecvWr receive = {
+				uint64_t(i), {{in.id, 0, uint32_t(size), 0}}};
+
+			if (link.xrcd)
+				must_post_srq(env.b, link.srq, {receive});
+			else
+				must_post(link.b, receive);
+		}
 	}
 
 	void immediate() { imm64(link, number); }
 	void send()
 	{
 		ibv_wr_send(link.ex);
+		name_queue(link);
 		ibv_wr_set_sge(link.ex, out.lkey, out.address, uint32_t(size));
 	}
 	void write()
 	{
 		ibv_wr_rdma_write(link.ex, in.rkey, in.address);
+		name_queue(link);
 		ibv_wr_set_sge(link.ex, out.lkey, out.address, uint32_t(size));
 	}
 	void read_answer() { read_word(answer); }
@@ -83,6 +90,7 @@ struct Scene {
 	void read_word(const Place &to)
 	{
 		ibv_wr_rdma_read(link.ex, word.mr.rkey, word.mr.address);
+		name_queue(link);
 		ibv_wr_set_sge(link.ex, to.mr.lkey, to.mr.address, 8);
 	}
 	void add() { fetch_add(link, answer, word, 1, 1ull << 40); }
@@ -246,9 +254,9 @@ const Row rows[] = {
 	 }},
 };
 
-void run_row(Env &env, const Row &row)
+void run_row(Env &env, const Row &row, ExtLink connected)
 {
-	Scene scene(env);
+	Scene scene(env, std::move(connected));
 
 	for (uint64_t i = 0; i < rounds; i++) {
 		scene.post_receives(row.receives);
@@ -260,10 +268,18 @@ void run_row(Env &env, const Row &row)
 struct RegisterRows {
 	RegisterRows()
 	{
-		for (const Row &row : rows)
+		for (const Row &row : rows) {
 			Register(str("ext_order.", row.name), row.what,
-				 Needs::local,
-				 [&row](Env &env) { run_row(env, row); });
+				 Needs::local, [&row](Env &env) {
+					 run_row(env, row, connect_ext(env));
+				 });
+			Register(str("ext_order.xrc_", row.name),
+				 str("XRC: ", row.what), Needs::local,
+				 [&row](Env &env) {
+					 run_row(env, row,
+						 connect_ext_xrc(env));
+				 });
+		}
 	}
 } register_rows;
 
