@@ -532,7 +532,7 @@ void FlowOracle::check_status(const Message &m, const Completion &done,
 	if (!right)
 		fail(fmt::format("error {}", int(done.status)),
 		     "message {} ({}) ends with \"{}\" without a reason: {} packets "
-		     "had faults since it was posted, {} RNR NAKs",
+		     "had faults since the oldest before it was posted, {} RNR NAKs",
 		     done.id, name_of(m.op), ibv_wc_status_str(done.status),
 		     excuse.harm, excuse.not_ready);
 }

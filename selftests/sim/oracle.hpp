@@ -105,8 +105,11 @@ private:
 struct Excuse {
 	bool ended =
 		false; /* the other end has failed, or the queue pair was ended */
-	unsigned harm =
-		0; /* packets of the connection that had faults since it was posted */
+	/*
+	 * Packets of the connection that had faults since the oldest request was posted that was
+	 * incomplete when this one was.
+	 */
+	unsigned harm = 0;
 	bool faults = false; /* the connection has had any */
 	unsigned not_ready = 0; /* RNR NAKs in all */
 };

@@ -68,7 +68,11 @@ private:
 	/* State of a connection. */
 	struct State {
 		uint64_t harm = 0; /* packets with faults */
-		/* When a message was posted, by sender. */
+		/*
+		 * By sender and message: when the oldest request was posted that was not
+		 * complete when this one was. As long as that one has no answer, those to
+		 * later requests do not count.
+		 */
 		std::array<std::vector<uint64_t>, 2> harm_before;
 		bool ended = false, ending = false;
 		std::array<bool, 2> waits = {}; /* for space in the send queue */
@@ -290,8 +294,12 @@ void World::send_some(size_t connection, unsigned from)
 		state.waits[from] = true;
 		return;
 	}
-	state.harm_before[from].resize(first + count,
-				       state.harm + global_harm());
+	std::vector<uint64_t> &before = state.harm_before[from];
+	const uint64_t now = state.harm + global_harm();
+
+	before.resize(first + count, oracle.completed() < first ?
+					     before[oracle.completed()] :
+					     now);
 	before_call();
 	post_messages(line, first, count);
 	after_call();
