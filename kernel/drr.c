@@ -2,7 +2,7 @@
 /*
  * drr.c - deficit round robin and credits; see drr.h.
  *
- * Called by requester/drr_queue.c, with the adapter's drr_lock held. Pure.
+ * Called by qp/round.c and requester/drr_queue.c, with the adapter's drr_lock held. Pure.
  */
 #include <linux/compiler.h>
 #include "drr.h"

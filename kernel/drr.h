@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * drr.h - deficit round robin and credits: how the queue pairs of an adapter share its sending
- * (sources.md#engine-2-4-2, sources.md#engine-3-4-3).
+ * (sources.md#engine-2-4-2, sources.md#engine-3-4-3). A queue pair is two queues: its requests, and
+ * its read responses.
  *
  * Deficit round robin (Shreedhar and Varghese, 1995), counted in packets. In each round a queue
  * pair may send as many packets as its deficit counter says; the quantum times the weight of its
@@ -38,7 +39,7 @@ enum pavo_pool {
 };
 
 /**
- * struct pavo_drr_queue - a queue pair as a DRR queue.
+ * struct pavo_drr_queue - a half of a queue pair as a DRR queue.
  * @node:      in the active list of @pool, or empty
  * @pool:      enum pavo_pool
  * @level:     service level of its packets
@@ -51,6 +52,7 @@ enum pavo_pool {
  * @spent:     packets sent that are not subtracted from @deficit yet; the requester's owner
  * @held:      credits by pool
  * @cpu:       CPU on which it sent last
+ * @run:       runs it on @cpu, for a caller of this file
  */
 struct pavo_drr_queue {
 	struct list_head node;
@@ -63,6 +65,7 @@ struct pavo_drr_queue {
 	u32 spent;
 	u32 held[PAVO_POOLS];
 	int cpu;
+	void (*run)(struct pavo_drr_queue *queue);
 };
 
 /**
@@ -107,7 +110,7 @@ void pavo_drr_init(struct pavo_drr *drr, u32 quantum, u32 sends, u32 reads);
 /** pavo_drr_enable - update @on after a change of weights or limits. */
 void pavo_drr_enable(struct pavo_drr *drr);
 
-/** pavo_drr_queue_init - initialize the queue of a queue pair, with a deficit of @quantum. */
+/** pavo_drr_queue_init - initialize a queue, with a deficit of @quantum and without @run. */
 void pavo_drr_queue_init(struct pavo_drr_queue *queue, u32 quantum);
 
 /**

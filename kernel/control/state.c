@@ -15,6 +15,7 @@
 #include "memory/memory.h"
 #include "pavo_trace.h"
 #include "qp/qp.h"
+#include "qp/round.h"
 #include "kcov.h"
 #include "requester/requester.h"
 #include "responder/responder.h"
@@ -79,7 +80,9 @@ static void run_work(struct work_struct *work)
 	bool seen = pavo_kcov_begin();
 
 	if (unlikely(READ_ONCE(qp->req.drr.active)))
-		pavo_qp_drr_begin(qp);
+		pavo_round_begin(qp->dev, &qp->req.drr);
+	if (unlikely(READ_ONCE(qp->resp.drr.active)))
+		pavo_round_begin(qp->dev, &qp->resp.drr);
 	wake_sides(qp);
 	pavo_kcov_end(seen);
 }

@@ -8,6 +8,7 @@
 #include <linux/hrtimer.h>
 #include <linux/types.h>
 #include <rdma/ib_verbs.h>
+#include "drr.h"
 #include "qp/side.h"
 #include "responder/expected_psn.h"
 #include "rings/rq.h"
@@ -59,6 +60,7 @@ struct pavo_write_addr {
  * @send_queue: indices of resources whose responses are to be sent
  * @send_head: first entry (free running)
  * @send_tail: behind the last entry (free running)
+ * @drr:       DRR queue of the responses
  * @paused:    the interface refused a response; send none until @pause fires
  * @pause:     timer of that pause
  * @wqe:       private copy of the receive WQE in use
@@ -84,6 +86,7 @@ struct pavo_responder {
 	u8 send_queue[PAVO_MAX_RD_ATOMIC];
 	u8 send_head;
 	u8 send_tail;
+	struct pavo_drr_queue drr;
 	bool paused;
 	struct hrtimer pause;
 	struct pavo_recv_wqe *wqe;

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * turn.c - DRR for the two halves of a queue pair; see turn.h.
+ * round.c - DRR for the two halves of a queue pair; see round.h.
  *
  * Called by requester/, responder/ and control/, and by verbs/ when the policy changes.
  */
-#include <linux/sched.h>
-#include <linux/smp.h>
 #include "adapter.h"
-#include "qp/turn.h"
+#include "qp/round.h"
 
 /* Run a queue. Under drr_lock, so that it exists: it leaves DRR before it is freed. */
 static void run_drr_queue(struct pavo_drr_queue *queue)
@@ -16,8 +14,8 @@ static void run_drr_queue(struct pavo_drr_queue *queue)
 		queue->run(queue);
 }
 
-u32 pavo_turn_take(struct pavo_dev *dev, struct pavo_drr_queue *queue,
-		   enum pavo_pool pool, u32 want, u8 level)
+u32 pavo_round_take(struct pavo_dev *dev, struct pavo_drr_queue *queue,
+		    enum pavo_pool pool, u32 want, u8 level)
 {
 	spin_lock(&dev->drr_lock);
 	queue->active = true;
@@ -30,7 +28,7 @@ u32 pavo_turn_take(struct pavo_dev *dev, struct pavo_drr_queue *queue,
 	return want;
 }
 
-bool pavo_turn_waits(struct pavo_dev *dev, const struct pavo_drr_queue *queue)
+bool pavo_round_waits(struct pavo_dev *dev, const struct pavo_drr_queue *queue)
 {
 	bool waits;
 
@@ -40,15 +38,15 @@ bool pavo_turn_waits(struct pavo_dev *dev, const struct pavo_drr_queue *queue)
 	return waits;
 }
 
-void pavo_turn_begin(struct pavo_dev *dev, struct pavo_drr_queue *queue)
+void pavo_round_begin(struct pavo_dev *dev, struct pavo_drr_queue *queue)
 {
 	spin_lock_bh(&dev->drr_lock);
 	pavo_drr_begin_round(&dev->drr, queue);
 	spin_unlock_bh(&dev->drr_lock);
 }
 
-void pavo_turn_end(struct pavo_dev *dev, struct pavo_drr_queue *queue,
-		   bool more)
+void pavo_round_end(struct pavo_dev *dev, struct pavo_drr_queue *queue,
+		    bool more)
 {
 	spin_lock(&dev->drr_lock);
 	if (!more)
@@ -59,7 +57,7 @@ void pavo_turn_end(struct pavo_dev *dev, struct pavo_drr_queue *queue,
 	spin_unlock(&dev->drr_lock);
 }
 
-void pavo_turn_leave(struct pavo_dev *dev, struct pavo_drr_queue *queue)
+void pavo_round_leave(struct pavo_dev *dev, struct pavo_drr_queue *queue)
 {
 	spin_lock_bh(&dev->drr_lock);
 	pavo_drr_leave(&dev->drr, queue);
@@ -81,7 +79,7 @@ static bool release_one(struct pavo_dev *dev)
 	return queue;
 }
 
-void pavo_turns_changed(struct pavo_dev *dev)
+void pavo_rounds_changed(struct pavo_dev *dev)
 {
 	while (release_one(dev))
 		cond_resched();

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * turn.h - DRR (drr.h) for the two halves of a queue pair: when one may send, and which is next.
+ * round.h - DRR (drr.h) for the two halves of a queue pair: when one may send, and which is next.
  *
- * Each half is a DRR queue: the requester's packets, and the responder's read responses. Called with
- * the side owned, unless it says otherwise. A queue that DRR schedules runs in the QP's work, on the
- * CPU where it sent last: packets from two CPUs overtake each other.
+ * Each half is a DRR queue: the requester's packets, and the responder's read responses. Called
+ * with the side owned, unless it says otherwise. A queue that DRR schedules runs in the QP's work,
+ * on the CPU where it sent last: packets from two CPUs overtake each other.
  */
-#ifndef PAVO_TURN_H
-#define PAVO_TURN_H
+#ifndef PAVO_ROUND_H
+#define PAVO_ROUND_H
 
 #include "drr.h"
 
 struct pavo_dev;
 
 /**
- * pavo_turn_take - take deficit and credits for packets, or for one read or atomic.
+ * pavo_round_take - take deficit and credits for packets, or for one read or atomic.
  * @dev:   adapter
  * @queue: of the side
  * @pool:  credits that it needs
@@ -23,23 +23,23 @@ struct pavo_dev;
  *
  * Return: number of packets that may be sent; 0: the queue waits, and is run later.
  */
-u32 pavo_turn_take(struct pavo_dev *dev, struct pavo_drr_queue *queue,
-		   enum pavo_pool pool, u32 want, u8 level);
+u32 pavo_round_take(struct pavo_dev *dev, struct pavo_drr_queue *queue,
+		    enum pavo_pool pool, u32 want, u8 level);
 
-/** pavo_turn_waits - true if the queue waits for a credit or its round. */
-bool pavo_turn_waits(struct pavo_dev *dev, const struct pavo_drr_queue *queue);
+/** pavo_round_waits - true if the queue waits for a credit or its round. */
+bool pavo_round_waits(struct pavo_dev *dev, const struct pavo_drr_queue *queue);
 
-/** pavo_turn_begin - begin the round of a queue that DRR has scheduled; called by the QP's work. */
-void pavo_turn_begin(struct pavo_dev *dev, struct pavo_drr_queue *queue);
+/** pavo_round_begin - begin the round of a queue that DRR has scheduled. For the QP's work. */
+void pavo_round_begin(struct pavo_dev *dev, struct pavo_drr_queue *queue);
 
-/** pavo_turn_end - end a visit. @more: the QP's work continues the round. */
-void pavo_turn_end(struct pavo_dev *dev, struct pavo_drr_queue *queue,
-		   bool more);
+/** pavo_round_end - end a visit. @more: the QP's work continues the round. */
+void pavo_round_end(struct pavo_dev *dev, struct pavo_drr_queue *queue,
+		    bool more);
 
-/** pavo_turn_leave - leave DRR, and give back all credits. */
-void pavo_turn_leave(struct pavo_dev *dev, struct pavo_drr_queue *queue);
+/** pavo_round_leave - leave DRR, and give back all credits. */
+void pavo_round_leave(struct pavo_dev *dev, struct pavo_drr_queue *queue);
 
-/** pavo_turns_changed - run queues that wait, after a change of the policy. Process context. */
-void pavo_turns_changed(struct pavo_dev *dev);
+/** pavo_rounds_changed - run queues that wait, after a change of the policy. Process context. */
+void pavo_rounds_changed(struct pavo_dev *dev);
 
-#endif /* PAVO_TURN_H */
+#endif /* PAVO_ROUND_H */

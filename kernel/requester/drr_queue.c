@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * drr_queue.c - the requester as a DRR queue (qp/turn.h), and the credits that it holds.
+ * drr_queue.c - the requester as a DRR queue (qp/round.h), and the credits that it holds.
  */
 #include "requester_private.h"
 

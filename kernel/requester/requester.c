@@ -95,7 +95,7 @@ int pavo_requester_init(struct pavo_qp *qp, struct pavo_mmap_info *info)
 	spin_lock_init(&req->db_lock);
 	spin_lock_init(&req->post_lock);
 	pavo_timers_init(qp);
-	pavo_drr_queue_init(&req->drr, READ_ONCE(qp->dev->drr.quantum));
+	pavo_qp_drr_init(qp);
 	req->count = roundup_pow_of_two(max(qp->cap.max_send_wr, 1u));
 	req->wqe_size = get_slot_size(qp);
 	qp->cap.max_send_wr = req->count;
@@ -163,7 +163,7 @@ void pavo_requester_reset(struct pavo_qp *qp)
 	pavo_side_forget(qp, &req->side);
 	pavo_tx_reset(&req->side.tx);
 	if (unlikely(req->drr.active))
-		pavo_qp_drr_leave(qp);
+		pavo_round_leave(qp->dev, &req->drr);
 	req->side.pending = 0;
 	req->db_head = 0;
 	req->db_tail = 0;
@@ -255,10 +255,14 @@ static void take_pending(struct pavo_qp *qp)
 /* End the DRR round with the visit. @more: the visit had too little budget for all work. */
 static void end_drr_round(struct pavo_qp *qp, bool more)
 {
-	if (pavo_qp_get_state(qp) >= IB_QPS_SQE)
-		pavo_qp_drr_leave(qp);
-	else
-		pavo_qp_drr_end(qp, more);
+	struct pavo_drr_queue *queue = &qp->req.drr;
+
+	if (pavo_qp_get_state(qp) >= IB_QPS_SQE) {
+		pavo_round_leave(qp->dev, queue);
+		return;
+	}
+	pavo_qp_drr_settle(qp);
+	pavo_round_end(qp->dev, queue, more);
 }
 
 /*

@@ -83,17 +83,6 @@ bool pavo_requester_takes(struct pavo_dev *dev, struct pavo_ucontext *uctx,
 void pavo_requester_ring(struct pavo_dev *dev, struct pavo_ucontext *uctx,
 			 u64 doorbell);
 
-/** pavo_qp_drr_begin - begin the DRR round of @qp if DRR has scheduled it; called by its work. */
-void pavo_qp_drr_begin(struct pavo_qp *qp);
-
-/**
- * pavo_qp_drr_changed - run the queue pairs that DRR has queued, after a change of the policy.
- * @dev: the adapter, whose weights or credits were changed
- *
- * Context: process.
- */
-void pavo_qp_drr_changed(struct pavo_dev *dev);
-
 /** pavo_requester_post - ib_post_send of kernel consumers. */
 int pavo_requester_post(struct pavo_qp *qp, const struct ib_send_wr *wr,
 			const struct ib_send_wr **bad_wr);

@@ -12,6 +12,7 @@
 #include "memory/payload.h"
 #include "net/xmit.h"
 #include "qp/qp.h"
+#include "qp/round.h"
 #include "requester/requester.h"
 
 /* Position in a scatter/gather list. */
@@ -51,21 +52,10 @@ void pavo_transmit_seek(struct pavo_qp *qp, u32 psn);
 
 /* drr_queue.c */
 
-/*
- * pavo_qp_drr_take - take deficit and credits for @want packets, or for one read or atomic.
- *
- * Return: packets that may be sent; 0: the queue pair is in a DRR queue, and DRR runs it later.
- */
-u32 pavo_qp_drr_take(struct pavo_qp *qp, enum pavo_pool pool, u32 want,
-		     u8 level);
-/* pavo_qp_drr_waits - true if the QP waits for a credit or its round. */
-bool pavo_qp_drr_waits(struct pavo_qp *qp);
+/* pavo_qp_drr_init - initialize the requester's DRR queue. */
+void pavo_qp_drr_init(struct pavo_qp *qp);
 /* pavo_qp_drr_settle - give back the credits of requests that were answered. */
 void pavo_qp_drr_settle(struct pavo_qp *qp);
-/* pavo_qp_drr_end - likewise, at the end of a visit; @more: the QP's work continues the round. */
-void pavo_qp_drr_end(struct pavo_qp *qp, bool more);
-/* pavo_qp_drr_leave - leave DRR and give back all credits: the QP is reset or in Error. */
-void pavo_qp_drr_leave(struct pavo_qp *qp);
 
 /* local.c */
 enum pavo_status pavo_local_execute(struct pavo_qp *qp, struct pavo_swqe *wqe);

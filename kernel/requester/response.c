@@ -574,7 +574,7 @@ static bool waits_in_drr(struct pavo_qp *qp)
 
 	return unlikely(req->drr.active) &&
 	       !pavo_recovery_get_in_flight(&req->recovery) &&
-	       pavo_qp_drr_waits(qp);
+	       pavo_round_waits(qp->dev, &req->drr);
 }
 
 /*

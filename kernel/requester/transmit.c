@@ -188,6 +188,7 @@ static bool needs_ack(struct pavo_qp *qp, const struct pavo_swqe *wqe, u32 span)
 static int take_deficit(struct pavo_qp *qp, const struct pavo_swqe *wqe,
 			u32 *span)
 {
+	struct pavo_drr_queue *queue = &qp->req.drr;
 	enum pavo_pool pool = PAVO_POOL_NONE;
 	const u8 level = qp->attr.ah.sl;
 	u32 taken;
@@ -198,12 +199,13 @@ static int take_deficit(struct pavo_qp *qp, const struct pavo_swqe *wqe,
 	    pavo_recovery_is_ack_request(&qp->req.recovery, *span))
 		return 0;
 	if (pavo_op_is_answered(wqe->op)) {
-		taken = pavo_qp_drr_take(qp, PAVO_POOL_READS, 1, level);
+		taken = pavo_round_take(qp->dev, queue, PAVO_POOL_READS, 1,
+					level);
 		return taken ? 0 : -EAGAIN;
 	}
 	if (pavo_is_reliable(qp))
 		pool = PAVO_POOL_SENDS;
-	*span = pavo_qp_drr_take(qp, pool, *span, level);
+	*span = pavo_round_take(qp->dev, queue, pool, *span, level);
 	return *span ? 0 : -EAGAIN;
 }
 
@@ -212,7 +214,8 @@ static int take_datagram_deficit(struct pavo_qp *qp,
 				 const struct pavo_swqe *wqe)
 {
 	if (likely(!READ_ONCE(qp->dev->drr.on)) || !wqe->av ||
-	    pavo_qp_drr_take(qp, PAVO_POOL_NONE, 1, wqe->av->sl))
+	    pavo_round_take(qp->dev, &qp->req.drr, PAVO_POOL_NONE, 1,
+			    wqe->av->sl))
 		return 0;
 	return -EAGAIN;
 }

@@ -187,10 +187,19 @@ static enum hrtimer_restart end_pause(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
+static void run_responder_queue(struct pavo_drr_queue *queue)
+{
+	struct pavo_qp *qp = container_of(queue, struct pavo_qp, resp.drr);
+
+	pavo_key_state_continue(&qp->key_state, queue->cpu);
+}
+
 void pavo_respond_init(struct pavo_qp *qp)
 {
 	pavo_hrtimer_setup(&qp->resp.pause, end_pause, CLOCK_MONOTONIC,
 			   HRTIMER_MODE_REL_SOFT);
+	pavo_drr_queue_init(&qp->resp.drr, READ_ONCE(qp->dev->drr.quantum));
+	qp->resp.drr.run = run_responder_queue;
 }
 
 /* Pause: the interface has refused a response, or there is no memory. */
@@ -463,6 +472,22 @@ static enum pavo_status send_next_response(struct pavo_qp *qp)
 	return PAVO_ST_OK;
 }
 
+/* True if DRR lets the next response go; else the QP's work goes on in the next round. */
+static bool may_send_response(struct pavo_qp *qp)
+{
+	return likely(!READ_ONCE(qp->dev->drr.on)) ||
+	       pavo_round_take(qp->dev, &qp->resp.drr, PAVO_POOL_NONE, 1,
+			       qp->attr.ah.sl);
+}
+
+/* Subtract the packets of @bytes that were sent from the deficit. */
+static void spend_deficit_on(struct pavo_qp *qp, u32 bytes)
+{
+	if (unlikely(qp->resp.drr.active))
+		qp->resp.drr.spent +=
+			max_t(u32, 1, DIV_ROUND_UP(bytes, qp->attr.mtu));
+}
+
 /*
  * Send queued responses.
  *
@@ -481,8 +506,9 @@ static int send_queued(struct pavo_qp *qp, struct pavo_budget *budget)
 		res = &resp->resources[queue[resp->send_head %
 					     PAVO_MAX_RD_ATOMIC]];
 		before = res->left;
-		if (send_next_response(qp))
+		if (!may_send_response(qp) || send_next_response(qp))
 			return 0;
+		spend_deficit_on(qp, before - res->left);
 		pavo_budget_spend(budget, 1, before - res->left);
 	}
 	return 0;

@@ -87,6 +87,8 @@ void pavo_responder_reset(struct pavo_qp *qp)
 
 	acknowledge_last(qp);
 	pavo_side_forget(qp, &resp->side);
+	if (unlikely(resp->drr.active))
+		pavo_round_leave(qp->dev, &resp->drr);
 	resp->side.pending = 0;
 	pavo_tx_reset(&resp->side.tx);
 	pavo_expected_reset(&resp->expected);
@@ -223,6 +225,7 @@ static bool visit_responder(struct pavo_qp *qp, struct pavo_budget *slice)
 {
 	struct pavo_responder *resp = &qp->resp;
 	unsigned int left;
+	bool more;
 
 	if (READ_ONCE(resp->side.pending)) {
 		if (test_and_clear_bit(PAVO_RESP_SEND, &resp->side.pending))
@@ -231,8 +234,14 @@ static bool visit_responder(struct pavo_qp *qp, struct pavo_budget *slice)
 		/* Clear the bits before looking at the work that they stand for. */
 		smp_mb__after_atomic();
 	}
-	if (pavo_qp_get_state(qp) != IB_QPS_ERR)
-		return pavo_respond(qp, slice);
+	if (pavo_qp_get_state(qp) != IB_QPS_ERR) {
+		more = pavo_respond(qp, slice);
+		if (unlikely(resp->drr.active))
+			pavo_round_end(qp->dev, &resp->drr, more);
+		return more;
+	}
+	if (unlikely(resp->drr.active))
+		pavo_round_leave(qp->dev, &resp->drr);
 	if (likely(!resp->paused))
 		pavo_respond_now(qp);
 	/* In Error the peer has no operations any more, nor packets that are executed. */

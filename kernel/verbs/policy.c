@@ -3,7 +3,7 @@
  * policy.c - the settings by which queue pairs share an adapter: files in sysfs, which take
  * effect at once, and parameters of the module, for new adapters.
  *
- * Called by sysfs and by main.c. The sharing itself is in drr.c and requester/drr_queue.c.
+ * Called by sysfs and by main.c. The sharing itself is in drr.c and qp/round.c.
  */
 #include <linux/ctype.h>
 #include <linux/seq_file.h>
@@ -11,7 +11,7 @@
 #include "adapter.h"
 #include "parameter.h"
 #include "net/port.h"
-#include "requester/requester.h"
+#include "qp/round.h"
 #include "verbs/verbs.h"
 
 static unsigned int quantum = PAVO_QUANTUM;
@@ -100,7 +100,7 @@ static ssize_t set_limit(struct device *device, enum pavo_pool pool,
 	dev->drr.pool[pool].most = dev->drr.pool[pool].used;
 	pavo_drr_enable(&dev->drr);
 	spin_unlock_bh(&dev->drr_lock);
-	pavo_qp_drr_changed(dev);
+	pavo_rounds_changed(dev);
 	return count;
 }
 
@@ -186,7 +186,7 @@ static ssize_t weights_store(struct device *device,
 	spin_unlock_bh(&dev->drr_lock);
 	if (err)
 		return err;
-	pavo_qp_drr_changed(dev);
+	pavo_rounds_changed(dev);
 	return count;
 }
 

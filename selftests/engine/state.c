@@ -160,6 +160,15 @@ static void mix_cursor(u64 *hash, const struct pavo_tx_cursor *cursor)
 	mix(hash, cursor->sge_off);
 }
 
+static void mix_drr_queue(u64 *hash, const struct pavo_drr_queue *queue)
+{
+	mix(hash, queue->active | queue->scheduled << 1 | queue->scarce << 2);
+	mix(hash, queue->deficit);
+	mix(hash, queue->spent);
+	mix(hash, queue->held[PAVO_POOL_SENDS]);
+	mix(hash, queue->held[PAVO_POOL_READS]);
+}
+
 static void mix_requester(u64 *hash, struct pavo_requester *req)
 {
 	mix_side(hash, &req->side);
@@ -176,12 +185,7 @@ static void mix_requester(u64 *hash, struct pavo_requester *req)
 	mix_cursor(hash, &req->scatter);
 	mix(hash, req->ready | req->notify_drained << 1 | req->far << 2);
 	mix(hash, req->pause);
-	mix(hash,
-	    req->drr.active | req->drr.scheduled << 1 | req->drr.scarce << 2);
-	mix(hash, req->drr.deficit);
-	mix(hash, req->drr.spent);
-	mix(hash, req->drr.held[PAVO_POOL_SENDS]);
-	mix(hash, req->drr.held[PAVO_POOL_READS]);
+	mix_drr_queue(hash, &req->drr);
 	mix_timer(hash, &req->hrtimer);
 }
 
@@ -247,6 +251,7 @@ static void mix_responder(u64 *hash, struct pavo_responder *resp)
 	for (i = 0; i < ARRAY_SIZE(resp->send_queue); i++)
 		mix(hash, resp->send_queue[i]);
 	mix(hash, resp->send_head | resp->send_tail << 8);
+	mix_drr_queue(hash, &resp->drr);
 	if (resp->wqe)
 		mix_recv_wqe(hash, resp->wqe);
 	mix_timer(hash, &resp->pause);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * A short message beside a queue pair that sends all it can: how many packets of the other leave
- * between its request and its answer, by the trace of the kernel, which knows no other time.
+ * A short message beside queue pairs that send all they can: how many packets of these leave between
+ * its request and its answer, by the trace of the kernel, which knows no other time.
  */
 #include <algorithm>
 #include <filesystem>
@@ -96,9 +96,11 @@ private:
 	const std::string root = "/sys/kernel/tracing/";
 };
 
-void must_be_near(Env &env, uint64_t bound, const char *what)
+/* Beside @others queue pairs of service level 2. */
+void must_be_near(Env &env, size_t others, uint64_t bound, const char *what)
 {
-	Saturation load(env, {}, {2}, uint32_t(env.options.large / 8), 16);
+	Saturation load(env, {}, std::vector<uint8_t>(others, 2),
+			uint32_t(env.options.large / 8 / others), 16);
 	Link ping = connect(env, {.sl = 1});
 	Place from = {must_reg(env.a, {64}), 0},
 	      to = {must_reg(env.b, {64}), 0};
@@ -117,7 +119,7 @@ void must_be_near(Env &env, uint64_t bound, const char *what)
 	}
 	std::sort(between.begin(), between.end());
 	show(str(what, ": ", between[between.size() / 2],
-		 " packets of the other between ping and answer, at most ",
+		 " packets of others between ping and answer, at most ",
 		 between.back(), " of ", bound));
 	REQUIRE(between.back() <= bound, what, ": ", between.back(),
 		" packets, bound ", bound);
@@ -135,7 +137,20 @@ PV_TEST_LOCAL("share.ping",
 	Policy quantum(env.a, "quantum", "32");
 	Policy weights(env.a, "weights", "1:1 2:1 3:1");
 
-	must_be_near(env, cwnd + 32, "without DRR");
+	must_be_near(env, 1, cwnd + 32, "without DRR");
 	weights.set("1:1 2:4");
-	must_be_near(env, cwnd + 4 * 32, "with DRR");
+	must_be_near(env, 1, cwnd + 4 * 32, "with DRR");
+}
+
+PV_TEST_LOCAL("share.ping_beside_eight",
+	      "64 bytes beside eight queue pairs that send all they can: no "
+	      "more packets of each are between request and answer than a "
+	      "quantum, and the super-packet that a quantum may end in")
+{
+	constexpr uint64_t quantum_packets = 32, super_packet = 15;
+	Policy quantum(env.a, "quantum", "32");
+	Policy weights(env.a, "weights", "15:2");
+
+	must_be_near(env, 8, 8 * (quantum_packets + super_packet),
+		     "beside eight");
 }

@@ -67,6 +67,24 @@ std::vector<uint64_t> Saturation::run(uint64_t messages)
 	return count;
 }
 
+std::vector<uint64_t> Saturation::take_complete()
+{
+	std::vector<uint64_t> count(links.size());
+
+	for (;;) {
+		const std::vector<Wc> found = env_.a.poll(cq_.id, 64, 0);
+
+		if (found.empty())
+			return count;
+		for (const Wc &wc : found) {
+			REQUIRE_EQ(int(wc.status), IBV_WC_SUCCESS,
+				   "message of link ", wc.id);
+			count[wc.id]++;
+			under_way_--;
+		}
+	}
+}
+
 void Saturation::drain()
 {
 	const bool read = op_ == Op::read;

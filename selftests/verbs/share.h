@@ -65,6 +65,8 @@ public:
 
 	/* Until so many more messages are complete; by link. */
 	std::vector<uint64_t> run(uint64_t messages);
+	/* Takes the messages that are complete by now, and posts no more. By link. */
+	std::vector<uint64_t> take_complete();
 	/* Completes all that is under way; every byte is where it should be. */
 	void drain();
 	/* Goes on after drain(). */

@@ -19,6 +19,9 @@ namespace {
 /* Messages whose order is looked at. Each link has posted more before the first is sent. */
 constexpr uint32_t counted = 200, deep = 256;
 
+/* The peer's wire may have no room for a while: 4 s. */
+const LinkSpec patient = {.timeout = 20};
+
 /* Messages of the second link for each of the first. */
 double ratio_of(const std::vector<uint64_t> &count)
 {
@@ -105,6 +108,99 @@ PV_TEST_LOCAL("share.weights",
 	load.fill();
 	weights.set("1:1 2:4");
 	must_share(wire, load, 4, "weights 1 and 4 again");
+	wire.change(room);
+	load.drain();
+}
+
+PV_TEST_LOCAL("share.responses",
+	      "two that read all they can share their peer's adapter 1:4 by "
+	      "the weights of its service levels")
+{
+	if (!access("/sys/kernel/debug/kcsan", F_OK))
+		throw Skip("answers are later than rounds on this kernel");
+
+	Policy quantum(env.b, "quantum", "32");
+	Policy weights(env.b, "weights", "1:1 2:4");
+	Qdisc wire(env.b, no_room);
+	Saturation load(env, patient, {1, 2}, uint32_t(env.options.large / 32),
+			deep, Op::read);
+
+	must_share(wire, load, 4, "responses, weights 1 and 4");
+	weights.set("1:4 2:1");
+	must_share(wire, load, 0.25, "responses, weights 4 and 1");
+	wire.change(room);
+	load.drain();
+}
+
+PV_TEST_LOCAL("share.reader_among_writers",
+	      "a peer that reads from an adapter gets as much of it as each of "
+	      "seven queue pairs that write, to a tenth")
+{
+	if (!access("/sys/kernel/debug/kcsan", F_OK))
+		throw Skip("answers are later than rounds on this kernel");
+
+	constexpr uint64_t each = 100;
+	const uint32_t length = uint32_t(env.options.large / 64);
+	Policy quantum(env.a, "quantum", "32");
+	Policy weights(env.a, "weights", "15:2");
+	Qdisc wire(env.a, room);
+	Env reverse(env.b, env.a, env.options, env.device_b, env.device_a);
+	int left = 4;
+
+	for (;;) {
+		wire.change(no_room);
+		Saturation writing(env, {}, std::vector<uint8_t>(7, 0), length,
+				   deep);
+		Saturation reading(reverse, patient, {0}, length, deep,
+				   Op::read);
+
+		wire.change(room);
+		const auto writes = writing.run(7 * each);
+		const double reads = double(reading.take_complete()[0]);
+		const auto [least, most] =
+			std::minmax_element(writes.begin(), writes.end());
+
+		writing.drain();
+		reading.drain();
+		show(str("writers: ", *least, " to ", *most,
+			 " messages, the reader: ", reads));
+		if (reads >= 0.9 * each && reads <= 1.1 * each)
+			return;
+		REQUIRE(--left, "the reader: ", reads, " messages, not ", each);
+	}
+}
+
+PV_TEST_LOCAL("share.eight",
+	      "eight that send all they can: Jain's index of their messages is "
+	      "0.99 or more")
+{
+	if (!access("/sys/kernel/debug/kcsan", F_OK))
+		throw Skip("answers are later than rounds on this kernel");
+
+	Policy quantum(env.a, "quantum", "32");
+	Policy weights(env.a, "weights", "15:2");
+	Qdisc wire(env.a, no_room);
+	Saturation load(env, {}, std::vector<uint8_t>(8, 0),
+			uint32_t(env.options.large / 64), deep);
+	int left = 4;
+	double jain;
+
+	do {
+		wire.change(room);
+		const auto count = load.run(8 * 100);
+		double sum = 0, squares = 0;
+
+		load.drain();
+		wire.change(no_room);
+		load.fill();
+		for (uint64_t one : count) {
+			sum += double(one);
+			squares += double(one) * double(one);
+		}
+		jain = sum * sum / (8 * squares);
+		show(str("eight queue pairs: Jain's index ", jain));
+	} while (jain < 0.99 && --left);
+	REQUIRE(left, "Jain's index ", jain);
 	wire.change(room);
 	load.drain();
 }

@@ -151,6 +151,8 @@ enum ib_wr_opcode {
 	IB_WR_REG_MR = 0x20,
 	IB_WR_MASKED_ATOMIC_CMP_AND_SWP,
 	IB_WR_MASKED_ATOMIC_FETCH_AND_ADD,
+	IB_WR_RESERVED1 = 0xf0,
+	IB_WR_RESERVED2,
 };
 
 enum ib_send_flags {
@@ -498,6 +500,7 @@ struct ib_wc {
 	int wc_flags;
 	u16 pkey_index;
 	u8 sl, network_hdr_type;
+	u8 smac[6];
 	u16 vlan_id;
 	u32 port_num;
 };
