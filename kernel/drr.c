@@ -5,6 +5,7 @@
  * Called by qp/round.c and requester/drr_queue.c, with the adapter's drr_lock held. Pure.
  */
 #include <linux/compiler.h>
+#include <linux/kernel.h>
 #include "drr.h"
 
 void pavo_drr_init(struct pavo_drr *drr, u32 quantum, u32 sends, u32 reads)
@@ -14,8 +15,10 @@ void pavo_drr_init(struct pavo_drr *drr, u32 quantum, u32 sends, u32 reads)
 	*drr = (struct pavo_drr){ .quantum = quantum };
 	for (i = 0; i < PAVO_LEVELS; i++)
 		drr->weight[i] = 1;
-	for (i = 0; i < PAVO_POOLS; i++)
+	for (i = 0; i < PAVO_POOLS; i++) {
 		INIT_LIST_HEAD(&drr->pool[i].active_list);
+		INIT_LIST_HEAD(&drr->pool[i].strict_list);
+	}
 	drr->pool[PAVO_POOL_SENDS].limit = sends;
 	drr->pool[PAVO_POOL_READS].limit = reads;
 	pavo_drr_enable(drr);
@@ -43,10 +46,32 @@ static bool is_queued(const struct pavo_drr_queue *queue)
 	return !list_empty(&queue->node);
 }
 
-static bool is_first(const struct pavo_drr *drr,
-		     const struct pavo_drr_queue *queue)
+static bool is_strict(const struct pavo_drr *drr,
+		      const struct pavo_drr_queue *queue)
 {
-	return drr->pool[queue->pool].active_list.next == &queue->node;
+	return drr->weight[queue->level] == PAVO_WEIGHT_STRICT;
+}
+
+static struct list_head *get_list(struct pavo_pool_state *pool, bool strict)
+{
+	return strict ? &pool->strict_list : &pool->active_list;
+}
+
+/* True if no queue of its pool is served before it. */
+static bool is_first(struct pavo_drr *drr, const struct pavo_drr_queue *queue)
+{
+	struct pavo_pool_state *pool = &drr->pool[queue->pool];
+
+	if (!queue->strict && !list_empty(&pool->strict_list))
+		return false;
+	return get_list(pool, queue->strict)->next == &queue->node;
+}
+
+/* True if another waits for a credit that a queue of this priority does not get before. */
+static bool has_waiting(const struct pavo_pool_state *pool, bool strict)
+{
+	return !list_empty(&pool->strict_list) ||
+	       (!strict && !list_empty(&pool->active_list));
 }
 
 /* Return the number of free credits of a pool. */
@@ -61,7 +86,8 @@ static u32 append_queue(struct pavo_drr *drr, struct pavo_drr_queue *queue,
 			enum pavo_pool pool)
 {
 	queue->pool = pool;
-	list_add_tail(&queue->node, &drr->pool[pool].active_list);
+	queue->strict = is_strict(drr, queue);
+	list_add_tail(&queue->node, get_list(&drr->pool[pool], queue->strict));
 	return 0;
 }
 
@@ -73,7 +99,8 @@ static u32 enqueue_for_credit(struct pavo_drr *drr,
 	queue->scarce = true;
 	append_queue(drr, queue, pool);
 	if (drr->serving == queue)
-		list_move(&queue->node, &drr->pool[pool].active_list);
+		list_move(&queue->node,
+			  get_list(&drr->pool[pool], queue->strict));
 	return 0;
 }
 
@@ -123,7 +150,8 @@ u32 pavo_drr_take(struct pavo_drr *drr, struct pavo_drr_queue *queue,
 	state = &drr->pool[pool];
 	/* Returned credits are for queue pairs that waited for them. */
 	if (!get_credits_left(state) ||
-	    (drr->serving != queue && !list_empty(&state->active_list)))
+	    (drr->serving != queue &&
+	     has_waiting(state, is_strict(drr, queue))))
 		return enqueue_for_credit(drr, queue, pool);
 	want = take_credits(state, &queue->held[pool], want);
 	queue->scarce = !get_credits_left(state);
@@ -150,8 +178,8 @@ void pavo_drr_begin_round(struct pavo_drr *drr, struct pavo_drr_queue *queue)
 	/* A service that was interrupted for lack of credits continues. */
 	if (queue->deficit > 0)
 		return;
-	queue->deficit +=
-		(s32)(READ_ONCE(drr->quantum) * drr->weight[queue->level]);
+	queue->deficit += (s32)(READ_ONCE(drr->quantum) *
+				max(drr->weight[queue->level], 1u));
 	drr->rounds++;
 }
 
@@ -173,50 +201,63 @@ void pavo_drr_leave(struct pavo_drr *drr, struct pavo_drr_queue *queue)
 }
 
 static struct pavo_drr_queue *schedule_first(struct pavo_drr *drr,
-					     struct pavo_pool_state *pool)
+					     struct list_head *list)
 {
 	struct pavo_drr_queue *queue;
 
-	queue = list_first_entry(&pool->active_list, struct pavo_drr_queue,
-				 node);
+	queue = list_first_entry(list, struct pavo_drr_queue, node);
 	list_del_init(&queue->node);
 	queue->scheduled = true;
 	drr->serving = queue;
 	return queue;
 }
 
-struct pavo_drr_queue *pavo_drr_next(struct pavo_drr *drr)
+/* Schedule the first queue of a priority that can send, of any pool; NULL: none. */
+static struct pavo_drr_queue *schedule_priority(struct pavo_drr *drr,
+						bool strict)
 {
 	struct pavo_pool_state *pool;
+	struct list_head *list;
 	int i, index;
 
-	if (drr->serving)
-		return NULL;
 	for (i = 0; i < PAVO_POOLS; i++) {
 		index = (drr->next_pool + i) % PAVO_POOLS;
 		pool = &drr->pool[index];
-		if (list_empty(&pool->active_list) || !get_credits_left(pool))
+		list = get_list(pool, strict);
+		if (list_empty(list) || !get_credits_left(pool))
 			continue;
 		drr->next_pool = (index + 1) % PAVO_POOLS;
-		return schedule_first(drr, pool);
+		return schedule_first(drr, list);
 	}
 	return NULL;
 }
 
-struct pavo_drr_queue *pavo_drr_dequeue_any(struct pavo_drr *drr)
+struct pavo_drr_queue *pavo_drr_next(struct pavo_drr *drr)
+{
+	if (drr->serving)
+		return NULL;
+	return schedule_priority(drr, true) ?: schedule_priority(drr, false);
+}
+
+static struct pavo_drr_queue *dequeue_first(struct list_head *list)
 {
 	struct pavo_drr_queue *queue;
+
+	queue = list_first_entry_or_null(list, struct pavo_drr_queue, node);
+	if (queue)
+		list_del_init(&queue->node);
+	return queue;
+}
+
+struct pavo_drr_queue *pavo_drr_dequeue_any(struct pavo_drr *drr)
+{
+	struct pavo_drr_queue *queue = NULL;
 	int i;
 
-	for (i = 0; i < PAVO_POOLS; i++) {
-		if (list_empty(&drr->pool[i].active_list))
-			continue;
-		queue = list_first_entry(&drr->pool[i].active_list,
-					 struct pavo_drr_queue, node);
-		list_del_init(&queue->node);
-		return queue;
-	}
-	return NULL;
+	for (i = 0; !queue && i < PAVO_POOLS; i++)
+		queue = dequeue_first(&drr->pool[i].strict_list) ?:
+				dequeue_first(&drr->pool[i].active_list);
+	return queue;
 }
 
 bool pavo_drr_is_idle(const struct pavo_drr *drr,

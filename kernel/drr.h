@@ -8,6 +8,7 @@
  * pair may send as many packets as its deficit counter says; the quantum times the weight of its
  * service level is added to that when its service begins. A queue pair that has used them up, and
  * has more to send, is appended to the active list, and the first of that list is served next. A
+ * service level may have strict priority: its queue pairs are served before those with weights. A
  * credit is held by a packet until its acknowledgment, or by a read or atomic until its answer. An
  * adapter has pools of credits, or no limit.
  *
@@ -27,6 +28,8 @@
 /** Default quantum; also WQEs parsed and packets sent before the QP's work takes over. */
 #define PAVO_QUANTUM 512
 #define PAVO_WEIGHT_MOST 64
+/** In the place of a weight: strict priority, in front of all levels with weights. */
+#define PAVO_WEIGHT_STRICT 0
 /** Most credits of a pool. */
 #define PAVO_CREDITS_MOST 1048576u
 
@@ -43,6 +46,7 @@ enum pavo_pool {
  * @node:      in the active list of @pool, or empty
  * @pool:      enum pavo_pool
  * @level:     service level of its packets
+ * @strict:    it was appended to the list of strict priority
  * @active:    it is in an active list, is served, or holds credits; written by the requester's
  *             owner
  * @scheduled: it is to be served; its service begins when its work runs
@@ -58,6 +62,7 @@ struct pavo_drr_queue {
 	struct list_head node;
 	u8 pool;
 	u8 level;
+	bool strict;
 	bool active;
 	bool scheduled;
 	bool scarce;
@@ -71,6 +76,7 @@ struct pavo_drr_queue {
 /**
  * struct pavo_pool_state - a pool of credits and its active list.
  * @active_list: queue pairs that have more to send and wait for service
+ * @strict_list: likewise, those with strict priority
  * @limit: number of credits; 0: no limit
  * @used:  credits that queue pairs hold
  * @most:  maximum of @used since the limit was set
@@ -78,6 +84,7 @@ struct pavo_drr_queue {
  */
 struct pavo_pool_state {
 	struct list_head active_list;
+	struct list_head strict_list;
 	u32 limit;
 	u32 used;
 	u32 most;
@@ -88,7 +95,7 @@ struct pavo_pool_state {
  * struct pavo_drr - DRR scheduler of an adapter.
  * @on:      weights differ, or a pool has a limit; else no queue pair waits for another
  * @quantum: packets of a round for weight 1
- * @weight:  by service level
+ * @weight:  by service level; PAVO_WEIGHT_STRICT: strict priority
  * @pool:    by enum pavo_pool
  * @serving: the queue pair that is served or scheduled; NULL: none
  * @next_pool: pool whose active list is looked at first

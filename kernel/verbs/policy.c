@@ -139,26 +139,47 @@ static ssize_t weights_show(struct device *device,
 {
 	struct pavo_dev *dev = pavo_dev_of_sysfs(device);
 	int len = 0, level;
+	u32 weight;
 
-	for (level = 0; level < PAVO_LEVELS; level++)
-		len += sysfs_emit_at(buf, len, "%d:%u%c", level,
-				     READ_ONCE(dev->drr.weight[level]),
+	for (level = 0; level < PAVO_LEVELS; level++) {
+		weight = READ_ONCE(dev->drr.weight[level]);
+		len += weight == PAVO_WEIGHT_STRICT ?
+			       sysfs_emit_at(buf, len, "%d:strict", level) :
+			       sysfs_emit_at(buf, len, "%d:%u", level, weight);
+		len += sysfs_emit_at(buf, len, "%c",
 				     level == PAVO_LEVELS - 1 ? '\n' : ' ');
+	}
 	return len;
 }
 
-/* Read "LEVEL:WEIGHT" once or more. An error leaves @weight half changed. */
+/* Read "LEVEL:WEIGHT" or "LEVEL:strict". Return: number of characters; -EINVAL. */
+static int parse_weight(const char *text, unsigned int *level, u32 *weight)
+{
+	int used = 0;
+
+	*weight = PAVO_WEIGHT_STRICT;
+	if (sscanf(text, "%u:strict%n", level, &used) == 1 && used)
+		return used;
+	if (sscanf(text, "%u:%u%n", level, weight, &used) != 2 || !used)
+		return -EINVAL;
+	/* A weight of 0 is out of range. */
+	if (!*weight)
+		*weight = PAVO_WEIGHT_MOST + 1;
+	return used;
+}
+
+/* Read one or more of these. An error leaves @weight half changed. */
 static int parse_weights(const char *text, u32 *weight)
 {
-	unsigned int level, value;
+	unsigned int level;
+	u32 value;
 	int used;
 
 	for (text = skip_spaces(text); *text; text = skip_spaces(text)) {
-		used = 0;
-		if (sscanf(text, "%u:%u%n", &level, &value, &used) != 2 ||
-		    !used || (text[used] && !isspace(text[used])))
+		used = parse_weight(text, &level, &value);
+		if (used < 0 || (text[used] && !isspace(text[used])))
 			return -EINVAL;
-		if (level >= PAVO_LEVELS || !value || value > PAVO_WEIGHT_MOST)
+		if (level >= PAVO_LEVELS || value > PAVO_WEIGHT_MOST)
 			return -ERANGE;
 		weight[level] = value;
 		text += used;

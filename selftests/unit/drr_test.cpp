@@ -189,6 +189,49 @@ TEST(Drr, AQueueThatHasSpentItsDeficitWaitsForTheNextRound)
 	EXPECT_EQ(b->deficit, 96);
 }
 
+TEST(Drr, StrictPriorityIsServedBeforeAllWeights)
+{
+	Adapter adapter(4, 0, 3);
+	pavo_drr *drr = &adapter.drr;
+	pavo_drr_queue *a = &adapter.senders[0].queue,
+		       *b = &adapter.senders[1].queue,
+		       *strict = &adapter.senders[2].queue;
+
+	drr->weight[5] = PAVO_WEIGHT_STRICT;
+	pavo_drr_enable(drr);
+	EXPECT_TRUE(drr->on);
+	strict->level = 5;
+	/* It waits for its round behind two others, and is the first all the same. */
+	for (pavo_drr_queue *queue : {a, b, strict}) {
+		queue->spent = quantum;
+		EXPECT_EQ(pavo_drr_take(drr, queue, PAVO_POOL_NONE, 1), 0u);
+	}
+	EXPECT_EQ(pavo_drr_next(drr), strict);
+	pavo_drr_begin_round(drr, strict);
+	EXPECT_EQ(strict->deficit, int(quantum));
+	strict->spent = quantum;
+	EXPECT_EQ(pavo_drr_take(drr, strict, PAVO_POOL_NONE, 1), 0u);
+	pavo_drr_end_round(drr, strict);
+	EXPECT_EQ(pavo_drr_next(drr), strict);
+	pavo_drr_begin_round(drr, strict);
+	pavo_drr_end_round(drr, strict);
+	EXPECT_EQ(pavo_drr_next(drr), a);
+	pavo_drr_begin_round(drr, a);
+	/* A credit that is free is its, though another waits; no other gets one before it. */
+	EXPECT_EQ(pavo_drr_take(drr, a, PAVO_POOL_SENDS, 4), 4u);
+	pavo_drr_end_round(drr, a);
+	EXPECT_EQ(pavo_drr_next(drr), b);
+	pavo_drr_begin_round(drr, b);
+	EXPECT_EQ(pavo_drr_take(drr, b, PAVO_POOL_SENDS, 1), 0u);
+	pavo_drr_end_round(drr, b);
+	pavo_drr_hold_credits(drr, a, PAVO_POOL_SENDS, 3);
+	EXPECT_EQ(pavo_drr_take(drr, strict, PAVO_POOL_SENDS, 1), 1u);
+	EXPECT_EQ(pavo_drr_next(drr), nullptr);
+	/* A change of the policy runs all that wait. */
+	EXPECT_EQ(pavo_drr_dequeue_any(drr), b);
+	EXPECT_EQ(pavo_drr_dequeue_any(drr), nullptr);
+}
+
 TEST(Drr, AQueueThatLeavesPassesTheServiceOn)
 {
 	Adapter adapter(0, 4, 3);

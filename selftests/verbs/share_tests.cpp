@@ -112,6 +112,33 @@ PV_TEST_LOCAL("share.weights",
 	load.drain();
 }
 
+PV_TEST_LOCAL(
+	"share.strict",
+	"one whose service level has strict priority sends nearly all, "
+	"as long as it has more; then the other does, which has not failed")
+{
+	if (!access("/sys/kernel/debug/kcsan", F_OK))
+		throw Skip("answers are later than rounds on this kernel");
+
+	Policy quantum(env.a, "quantum", "32");
+	Policy weights(env.a, "weights", "1:1 2:strict");
+	Qdisc wire(env.a, no_room);
+	Saturation load(env, {}, {1, 2}, uint32_t(env.options.large / 32),
+			deep);
+	std::vector<uint64_t> count;
+	int left = 4;
+
+	do {
+		count = count_shares(wire, load);
+		show(str("strict priority: ", count[1], " messages, the other ",
+			 count[0]));
+	} while (count[0] > counted / 20 && --left);
+	REQUIRE(left, "strict priority: ", count[1], " messages, the other ",
+		count[0]);
+	wire.change(room);
+	load.drain();
+}
+
 PV_TEST_LOCAL("share.responses",
 	      "two that read all they can share their peer's adapter 1:4 by "
 	      "the weights of its service levels")
@@ -232,8 +259,9 @@ PV_TEST_LOCAL("share.refused", "a policy that is out of range, or is none")
 
 	for (const char *bad : {"31", "65537", "-1", "4294967297", "x"})
 		REQUIRE(!quantum.takes(bad), "quantum ", bad);
-	for (const char *bad : {"16:1", "0:0", "0:65", "1", "1:", ":1", "1:2x",
-				"1:2 2:3 16:4", "-1:1", "1:-1"})
+	for (const char *bad :
+	     {"16:1", "0:0", "0:65", "1", "1:", ":1", "1:2x", "1:2 2:3 16:4",
+	      "-1:1", "1:-1", "1:stric", "1:strictly", "16:strict", "strict"})
 		REQUIRE(!weights.takes(bad), "weights ", bad);
 	REQUIRE_EQ(weights.now(), before, "weights");
 	for (Policy *credits : {&sends, &reads})
@@ -242,5 +270,8 @@ PV_TEST_LOCAL("share.refused", "a policy that is out of range, or is none")
 	quantum.set("32");
 	quantum.set("65536");
 	weights.set("0:64 15:1");
+	weights.set("7:strict");
+	REQUIRE(weights.now().find(" 7:strict ") != std::string::npos,
+		weights.now());
 	sends.set("1048576");
 }
