@@ -101,12 +101,6 @@ static inline u64 pavo_direct_get_address(const struct pavo_direct_shape *shape,
 	return shape->base + (u64)range * shape->size;
 }
 
-/** pavo_direct_get_buffer_offset - return the offset of a byte in a buffer behind a header. */
-static inline u32 pavo_direct_get_buffer_offset(u32 offset, u32 header)
-{
-	return offset + header;
-}
-
 /** pavo_direct_bus_valid - true if the bus side owns the range (sources.md#direct-register). */
 bool pavo_direct_bus_valid(const struct pavo_direct_range *range);
 /**
