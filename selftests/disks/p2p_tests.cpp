@@ -7,6 +7,7 @@
 #include <cstring>
 #include <thread>
 
+#include <endian.h>
 #include <sys/mman.h>
 
 #include "../common/pattern.h"
@@ -302,7 +303,9 @@ PV_TEST_LOCAL("p2p.atomic",
 		s.memory.fill(0, size_of_memory, seed);
 		wr.wr.atomic.remote_addr = uintptr_t(s.memory.at(page));
 		wr.wr.atomic.rkey = s.region->rkey;
-		wr.wr.atomic.compare_add = pattern_word(seed, page / 8);
+		/* As it lies in memory. */
+		wr.wr.atomic.compare_add =
+			htole64(pattern_word(seed, page / 8));
 		post_raw_send(s.link.a, wr, s.here({0, 8}));
 		expect_send(env, s.link.a, Station::request, "atomic",
 			    IBV_WC_REM_ACCESS_ERR);

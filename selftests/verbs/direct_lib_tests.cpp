@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <pavo/direct_post.hpp>
 
@@ -82,6 +83,8 @@ PV_TEST_LOCAL("direct.lib_open",
 	REQUIRE_EQ(second.base(),
 		   reinterpret_cast<uintptr_t>(second.memory(0).data()),
 		   "its own addresses");
+	REQUIRE_EQ(second.range_size(), uint32_t(sysconf(_SC_PAGESIZE)),
+		   "a page");
 
 	auto refused = DirectWindow::open(
 		local(env.a).raw_pd(0),

@@ -48,7 +48,7 @@ struct Options {
 	std::string adapter;
 	std::string disk;
 	uint32_t ranges = 32;
-	uint32_t range_size = 4096;
+	uint32_t range_size = uint32_t(sysconf(_SC_PAGESIZE));
 	uint32_t buffers = 32;
 	bool double_buffer = false;
 	bool json = false;
@@ -63,7 +63,7 @@ constexpr char usage[] =
 	"  DISK             a block device or a file\n"
 	"  --double-buffer  by way of ordinary memory, and no direct window\n"
 	"  --ranges N       of the direct window, up to 256 (32)\n"
-	"  --range-size N   bytes of a range, a multiple of the page size (4096)\n"
+	"  --range-size N   bytes of a range, a multiple of the page size (a page)\n"
 	"  --buffers N      of its pool (32); an I/O that finds none takes the\n"
 	"                   way through ordinary memory\n"
 	"  --json           print the counts as JSON\n";

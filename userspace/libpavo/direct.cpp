@@ -153,12 +153,14 @@ Result<DirectWindow> DirectWindow::open(ibv_pd *pd,
 		if (!is_pavo(pd->context))
 			fail(EOPNOTSUPP,
 			     std::string("direct window") + advice(EOPNOTSUPP));
-		made.shape_ = {options.base, options.ranges,
-			       options.range_size};
+		const uint32_t size = options.range_size ?
+					      options.range_size :
+					      uint32_t(sysconf(_SC_PAGESIZE));
+
+		made.shape_ = {options.base, options.ranges, size};
 		made.buffers_ = options.buffers;
 		if (!options.ranges || options.ranges > PAVO_DIRECT_RANGES ||
-		    !options.range_size ||
-		    options.range_size > PAVO_DIRECT_RANGE_SIZE)
+		    size > PAVO_DIRECT_RANGE_SIZE)
 			fail(EINVAL,
 			     std::string("direct window") + advice(EINVAL));
 		made.free_ = std::make_unique<DirectRanges>(options.ranges);

@@ -31,8 +31,8 @@ struct DirectOptions {
 	/** Address of its first byte in work requests; 0: that of the mapping in this process. */
 	uint64_t base = 0;
 	uint32_t ranges = 32;
-	/** Bytes of a range and of a buffer: a multiple of the page size, up to 65536. */
-	uint32_t range_size = 4096;
+	/** Bytes of a range and of a buffer: a multiple of the page size, up to 65536; 0: a page. */
+	uint32_t range_size = 0;
 	/** Number of buffers of the pool. */
 	uint32_t buffers = 32;
 };
