@@ -536,7 +536,7 @@ def scale_has_bounds():
     fine = crowd((1, 100), (16, 500), (1024, 110), (1024, 900), (1024, 100))
     assert not bad(fine + both(1000), "scale")
     [line] = bad(crowd((1, 100), (16384, 111)), "scale")
-    assert line.startswith("a write among 16,384 queue pairs") and "1.11" in line
+    assert line.startswith("write among 16,384 queue pairs") and "1.11" in line
     [line] = bad(both(1200), "scale")
     assert "1.54" in line, line
 
@@ -548,7 +548,7 @@ def scale_wants_all():
     rows += both(1000, size=65536)
     assert not missing(rows, "scale", 16)
     assert missing(rows[:1] + rows[2:], "scale", 300) == [
-        "a write among 16 queue pairs", "a write among 256 queue pairs"]
+        "write among 16 queue pairs", "write among 256 queue pairs"]
     assert "1.20" in many.text(many.series(crowd((1, 100), (16, 120))), "scale")
 
 

@@ -57,6 +57,7 @@ XrcLink connect_xrc(Env &env, LinkSpec spec, Handle xrcd)
 
 	link.xrcd = xrcd ? xrcd : must_domain(env.b);
 	link.spec = spec;
+	link.spec.timeout = spec.timeout.value_or(env.options.loss_timeout);
 	link.mtu = std::min(spec.mtu ? spec.mtu : 4096, common_mtu(env));
 	link.rd_atomic = uint8_t(can);
 	link.a = make_side(env.a, env.info_a, IBV_QPT_XRC_SEND, 0, spec,
