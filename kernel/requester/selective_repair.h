@@ -311,7 +311,6 @@ static inline unsigned int pavo_sr_released(struct pavo_recovery *r, u32 from,
 	struct pavo_progress progress;
 	unsigned int todo = 0;
 	bool clean;
-	u32 psn;
 
 	if (!r->sacks)
 		return pavo_gbn_released(r, from, now);
@@ -322,9 +321,14 @@ static inline unsigned int pavo_sr_released(struct pavo_recovery *r, u32 from,
 		b->fack = pavo_psn_add(r->upsn, -2);
 		pavo_sr_note_arrival(r, pavo_psn_add(r->upsn, -1), now);
 	} else {
-		for (psn = from; psn != r->upsn; psn = pavo_psn_add(psn, 1))
-			if (!pavo_board_has_arrived(b, psn))
-				pavo_sr_note_arrival(r, psn, now);
+		/*
+		 * The ACK came when the first one did. Others may have been held since long, if the
+		 * SACK that said so was lost: that is no round trip, and no reordering.
+		 */
+		b->probes = 0;
+		r->probing = false;
+		if (!pavo_board_has_arrived(b, from))
+			pavo_sr_note_arrival(r, from, now);
 		pavo_board_forget(b, from, pavo_psn_diff(r->upsn, from));
 	}
 	pavo_board_pass(b, r->upsn, r->upsn != r->sent);
@@ -522,7 +526,8 @@ static inline void pavo_sr_lose_request(struct pavo_recovery *r, u32 psn)
 
 /*
  * The loss timer expired: send the oldest request once more, and no new one until it is answered.
- * The peer may have dropped what it held; its next SACK says what it holds.
+ * The peer has dropped what it held if that includes the oldest; it may have if the timer expires
+ * again. A SACK has 256 PSNs, so what is forgotten here may never be heard of again.
  */
 static inline unsigned int pavo_sr_expired(struct pavo_recovery *r, u64 now)
 {
@@ -536,7 +541,9 @@ static inline unsigned int pavo_sr_expired(struct pavo_recovery *r, u64 now)
 	pavo_rack_mark_doubted(&b->rack);
 	b->lossy = true;
 	b->recover = r->sent;
-	pavo_psn_set_remove(&b->held, r->upsn, b->size);
+	if (pavo_psn_set_has(&b->held, r->upsn) ||
+	    r->timer.retry_limit - r->timer.retries > 1)
+		pavo_psn_set_remove(&b->held, r->upsn, b->size);
 	pavo_sr_lose_request(r, r->upsn);
 	r->probing = true;
 	return pavo_sr_continue(r) | PAVO_REC_RETRANSMIT;
