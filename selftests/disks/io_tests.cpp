@@ -52,6 +52,22 @@ void must_end(Env &env, Suspended &suspended)
 		"I/Os in flight");
 }
 
+/* The I/O ends while the next window is filled, and no byte of that is the I/O's. */
+void next_window_is_apart(Env &env, Suspended &suspended)
+{
+	DirectWriting w(env, {}, small_pool);
+	const uint64_t seed = env.seed();
+
+	w.window.arm(0, direct_size);
+	w.post(0, direct_size);
+	w.window.store(0, 0, direct_size, seed);
+	must_end(env, suspended);
+	w.window.count(0, direct_size);
+	w.expect(0, "write");
+	w.must_hold(0, direct_size, seed, "the next window's");
+	w.window.must_be_whole(env);
+}
+
 } // namespace
 
 PV_TEST_LOCAL("io.fill",
@@ -192,17 +208,7 @@ PV_TEST_LOCAL("io.window_closed",
 		begin_held(closed, held);
 		closed.window.close();
 	}
-	DirectWriting w(env, {}, small_pool);
-	const uint64_t seed = env.seed();
-
-	w.window.arm(0, direct_size);
-	w.post(0, direct_size);
-	w.window.store(0, 0, direct_size, seed);
-	must_end(env, suspended);
-	w.window.count(0, direct_size);
-	w.expect(0, "write");
-	w.must_hold(0, direct_size, seed, "the next window's");
-	w.window.must_be_whole(env);
+	next_window_is_apart(env, suspended);
 }
 
 PV_TEST_LOCAL("io.process_killed",
@@ -242,17 +248,7 @@ PV_TEST_LOCAL("io.process_killed",
 					.empty();
 			}),
 		"its window");
-	DirectWriting w(env, {}, small_pool);
-	const uint64_t seed = env.seed();
-
-	w.window.arm(0, direct_size);
-	w.post(0, direct_size);
-	w.window.store(0, 0, direct_size, seed);
-	must_end(env, suspended);
-	w.window.count(0, direct_size);
-	w.expect(0, "write");
-	w.must_hold(0, direct_size, seed, "the next window's");
-	w.window.must_be_whole(env);
+	next_window_is_apart(env, suspended);
 }
 
 PV_TEST_LOCAL("io.never_answered",

@@ -22,6 +22,12 @@ constexpr uint32_t counted = 200, deep = 256;
 /* The peer's wire may have no room for a while: 4 s. */
 const LinkSpec patient = {.timeout = 20};
 
+void need_timely_answers()
+{
+	if (!access("/sys/kernel/debug/kcsan", F_OK))
+		throw Skip("answers are later than rounds on this kernel");
+}
+
 /* Messages of the second link for each of the first. */
 double ratio_of(const std::vector<uint64_t> &count)
 {
@@ -84,9 +90,7 @@ PV_TEST_LOCAL("share.weights",
 	      "service levels, which change meanwhile")
 {
 	/* A round of four quanta is a whole window, which answers have to open in time. */
-	if (!access("/sys/kernel/debug/kcsan", F_OK))
-		throw Skip("answers are later than rounds on this kernel");
-
+	need_timely_answers();
 	Policy quantum(env.a, "quantum", "32");
 	Policy weights(env.a, "weights", "1:1 2:4");
 	Qdisc wire(env.a, no_room);
@@ -117,9 +121,7 @@ PV_TEST_LOCAL(
 	"one whose service level has strict priority sends nearly all, "
 	"as long as it has more; then the other does, which has not failed")
 {
-	if (!access("/sys/kernel/debug/kcsan", F_OK))
-		throw Skip("answers are later than rounds on this kernel");
-
+	need_timely_answers();
 	Policy quantum(env.a, "quantum", "32");
 	Policy weights(env.a, "weights", "1:1 2:strict");
 	Qdisc wire(env.a, no_room);
@@ -143,9 +145,7 @@ PV_TEST_LOCAL("share.responses",
 	      "two that read all they can share their peer's adapter 1:4 by "
 	      "the weights of its service levels")
 {
-	if (!access("/sys/kernel/debug/kcsan", F_OK))
-		throw Skip("answers are later than rounds on this kernel");
-
+	need_timely_answers();
 	Policy quantum(env.b, "quantum", "32");
 	Policy weights(env.b, "weights", "1:1 2:4");
 	Qdisc wire(env.b, no_room);
@@ -163,9 +163,7 @@ PV_TEST_LOCAL("share.reader_among_writers",
 	      "a peer that reads from an adapter gets as much of it as each of "
 	      "seven queue pairs that write, to a tenth")
 {
-	if (!access("/sys/kernel/debug/kcsan", F_OK))
-		throw Skip("answers are later than rounds on this kernel");
-
+	need_timely_answers();
 	constexpr uint64_t each = 100;
 	const uint32_t length = uint32_t(env.options.large / 64);
 	Policy quantum(env.a, "quantum", "32");
@@ -201,9 +199,7 @@ PV_TEST_LOCAL("share.eight",
 	      "eight that send all they can: Jain's index of their messages is "
 	      "0.99 or more")
 {
-	if (!access("/sys/kernel/debug/kcsan", F_OK))
-		throw Skip("answers are later than rounds on this kernel");
-
+	need_timely_answers();
 	Policy quantum(env.a, "quantum", "32");
 	Policy weights(env.a, "weights", "15:2");
 	Qdisc wire(env.a, no_room);
