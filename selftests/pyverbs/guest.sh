@@ -12,7 +12,7 @@ checkout=$1 seconds=$2 types=$3 out=$PAVO_OUT
 shift 3
 
 # Some tests want pages of 2 MiB.
-[ ! -e /proc/sys/vm/nr_hugepages ] || echo 64 >/proc/sys/vm/nr_hugepages
+have_huge_pages 64
 
 # One interface with an address: the device speaks with itself.
 modprobe veth 2>/dev/null

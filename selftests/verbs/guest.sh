@@ -52,7 +52,7 @@ good_wire()
 }
 
 # mr.huge_pages wants some
-[ ! -e /proc/sys/vm/nr_hugepages ] || echo 8 >/proc/sys/vm/nr_hugepages
+have_huge_pages 8
 
 veth_pair va vb 9000 || exit 1
 # No requester sends a UC packet again: the wire may lose none, however slow this is.

@@ -11,6 +11,14 @@ if [ -n "${PAVO_SHARE:-}" ]; then
 	. "$PAVO_SHARE/guest/pavo-sync"
 fi
 
+# have_huge_pages N: at least so many. Never fewer than before: those of the boot lie side by
+# side (translate/large_page.h), and tests of other groups in the same guest need that.
+have_huge_pages()
+{
+	local count=/proc/sys/vm/nr_hugepages
+	[ ! -e "$count" ] || [ "$(<"$count")" -ge "$1" ] || echo "$1" >"$count"
+}
+
 # load_driver TYPE: makes `rdma link add ... type TYPE` possible.
 load_driver()
 {
