@@ -2,7 +2,7 @@
 /*
  * drr.c - deficit round robin and credits; see drr.h.
  *
- * Called by qp/round.c and requester/drr_queue.c, with the adapter's drr_lock held. Pure.
+ * Called by round.c and requester/drr_queue.c, with the adapter's drr_lock held. Pure.
  */
 #include <linux/compiler.h>
 #include <linux/kernel.h>
@@ -13,8 +13,8 @@ void pavo_drr_init(struct pavo_drr *drr, u32 quantum, u32 sends, u32 reads)
 	int i;
 
 	*drr = (struct pavo_drr){ .quantum = quantum };
-	for (i = 0; i < PAVO_LEVELS; i++)
-		drr->weight[i] = 1;
+	for (i = 0; i < PAVO_KINDS * PAVO_LEVELS; i++)
+		drr->weight[i / PAVO_LEVELS][i % PAVO_LEVELS] = 1;
 	for (i = 0; i < PAVO_POOLS; i++) {
 		INIT_LIST_HEAD(&drr->pool[i].active_list);
 		INIT_LIST_HEAD(&drr->pool[i].strict_list);
@@ -30,14 +30,17 @@ void pavo_drr_enable(struct pavo_drr *drr)
 		  drr->pool[PAVO_POOL_READS].limit;
 	int i;
 
-	for (i = 1; i < PAVO_LEVELS; i++)
-		on |= drr->weight[i] != drr->weight[0];
+	for (i = 1; i < PAVO_KINDS * PAVO_LEVELS; i++)
+		on |= drr->weight[i / PAVO_LEVELS][i % PAVO_LEVELS] !=
+		      drr->weight[0][0];
 	WRITE_ONCE(drr->on, on);
 }
 
-void pavo_drr_queue_init(struct pavo_drr_queue *queue, u32 quantum)
+void pavo_drr_queue_init(struct pavo_drr_queue *queue, enum pavo_drr_kind kind,
+			 u32 quantum)
 {
-	*queue = (struct pavo_drr_queue){ .deficit = (s32)quantum };
+	*queue = (struct pavo_drr_queue){ .kind = kind,
+					  .deficit = (s32)quantum };
 	INIT_LIST_HEAD(&queue->node);
 }
 
@@ -46,10 +49,16 @@ static bool is_queued(const struct pavo_drr_queue *queue)
 	return !list_empty(&queue->node);
 }
 
+static u32 get_weight(const struct pavo_drr *drr,
+		      const struct pavo_drr_queue *queue)
+{
+	return drr->weight[queue->kind][queue->level];
+}
+
 static bool is_strict(const struct pavo_drr *drr,
 		      const struct pavo_drr_queue *queue)
 {
-	return drr->weight[queue->level] == PAVO_WEIGHT_STRICT;
+	return get_weight(drr, queue) == PAVO_WEIGHT_STRICT;
 }
 
 static struct list_head *get_list(struct pavo_pool_state *pool, bool strict)
@@ -179,7 +188,7 @@ void pavo_drr_begin_round(struct pavo_drr *drr, struct pavo_drr_queue *queue)
 	if (queue->deficit > 0)
 		return;
 	queue->deficit += (s32)(READ_ONCE(drr->quantum) *
-				max(drr->weight[queue->level], 1u));
+				max(get_weight(drr, queue), 1u));
 	drr->rounds++;
 }
 

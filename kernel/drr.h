@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * drr.h - deficit round robin and credits: how the queue pairs of an adapter share its sending
- * (sources.md#engine-2-4-2, sources.md#engine-3-4-3). A queue pair is two queues: its requests, and
- * its read responses.
+ * drr.h - deficit round robin and credits: how the queue pairs and windows of an adapter share its
+ * sending (sources.md#engine-2-4-2, sources.md#engine-3-4-3). A queue pair is two queues, which may
+ * have different weights: its requests, and its read responses. A window is one.
  *
  * Deficit round robin (Shreedhar and Varghese, 1995), counted in packets. In each round a queue
  * pair may send as many packets as its deficit counter says; the quantum times the weight of its
@@ -33,6 +33,13 @@
 /** Most credits of a pool. */
 #define PAVO_CREDITS_MOST 1048576u
 
+/** enum pavo_drr_kind - what a queue sends: each kind has weights of its own. */
+enum pavo_drr_kind {
+	PAVO_KIND_REQUESTS, /* and what windows send */
+	PAVO_KIND_RESPONSES,
+	PAVO_KINDS,
+};
+
 /** enum pavo_pool - the credit that a queue pair needs to send, and the active list it is in. */
 enum pavo_pool {
 	PAVO_POOL_NONE, /* no credit */
@@ -42,8 +49,9 @@ enum pavo_pool {
 };
 
 /**
- * struct pavo_drr_queue - a half of a queue pair as a DRR queue.
+ * struct pavo_drr_queue - a half of a queue pair, or a window, as a DRR queue.
  * @node:      in the active list of @pool, or empty
+ * @kind:      enum pavo_drr_kind
  * @pool:      enum pavo_pool
  * @level:     service level of its packets
  * @strict:    it was appended to the list of strict priority
@@ -60,6 +68,7 @@ enum pavo_pool {
  */
 struct pavo_drr_queue {
 	struct list_head node;
+	u8 kind;
 	u8 pool;
 	u8 level;
 	bool strict;
@@ -95,7 +104,7 @@ struct pavo_pool_state {
  * struct pavo_drr - DRR scheduler of an adapter.
  * @on:      weights differ, or a pool has a limit; else no queue pair waits for another
  * @quantum: packets of a round for weight 1
- * @weight:  by service level; PAVO_WEIGHT_STRICT: strict priority
+ * @weight:  by kind and service level; PAVO_WEIGHT_STRICT: strict priority
  * @pool:    by enum pavo_pool
  * @serving: the queue pair that is served or scheduled; NULL: none
  * @next_pool: pool whose active list is looked at first
@@ -104,7 +113,7 @@ struct pavo_pool_state {
 struct pavo_drr {
 	bool on;
 	u32 quantum;
-	u32 weight[PAVO_LEVELS];
+	u32 weight[PAVO_KINDS][PAVO_LEVELS];
 	struct pavo_pool_state pool[PAVO_POOLS];
 	struct pavo_drr_queue *serving;
 	u8 next_pool;
@@ -118,7 +127,8 @@ void pavo_drr_init(struct pavo_drr *drr, u32 quantum, u32 sends, u32 reads);
 void pavo_drr_enable(struct pavo_drr *drr);
 
 /** pavo_drr_queue_init - initialize a queue, with a deficit of @quantum and without @run. */
-void pavo_drr_queue_init(struct pavo_drr_queue *queue, u32 quantum);
+void pavo_drr_queue_init(struct pavo_drr_queue *queue, enum pavo_drr_kind kind,
+			 u32 quantum);
 
 /**
  * pavo_drr_take - take credits, within the deficit, to send packets.

@@ -50,6 +50,7 @@ static struct attribute *attributes[] = {
 	&dev_attr_board_id.attr,
 	&dev_attr_quantum.attr,
 	&dev_attr_weights.attr,
+	&dev_attr_response_weights.attr,
 	&dev_attr_send_credits.attr,
 	&dev_attr_read_credits.attr,
 #if IS_ENABLED(CONFIG_PAVO_WINDOWS)

@@ -15,7 +15,7 @@
 #include "memory/memory.h"
 #include "pavo_trace.h"
 #include "qp/qp.h"
-#include "qp/round.h"
+#include "round.h"
 #include "kcov.h"
 #include "requester/requester.h"
 #include "responder/responder.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * drr_queue.c - the requester as a DRR queue (qp/round.h), and the credits that it holds.
+ * drr_queue.c - the requester as a DRR queue (round.h), and the credits that it holds.
  */
 #include "requester_private.h"
 
@@ -15,7 +15,8 @@ void pavo_qp_drr_init(struct pavo_qp *qp)
 {
 	struct pavo_drr_queue *queue = &qp->req.drr;
 
-	pavo_drr_queue_init(queue, READ_ONCE(qp->dev->drr.quantum));
+	pavo_drr_queue_init(queue, PAVO_KIND_REQUESTS,
+			    READ_ONCE(qp->dev->drr.quantum));
 	queue->run = run_requester_queue;
 }
 

@@ -12,7 +12,7 @@
 #include "memory/payload.h"
 #include "net/xmit.h"
 #include "qp/qp.h"
-#include "qp/round.h"
+#include "round.h"
 #include "requester/requester.h"
 
 /* Position in a scatter/gather list. */

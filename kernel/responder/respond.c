@@ -198,7 +198,8 @@ void pavo_respond_init(struct pavo_qp *qp)
 {
 	pavo_hrtimer_setup(&qp->resp.pause, end_pause, CLOCK_MONOTONIC,
 			   HRTIMER_MODE_REL_SOFT);
-	pavo_drr_queue_init(&qp->resp.drr, READ_ONCE(qp->dev->drr.quantum));
+	pavo_drr_queue_init(&qp->resp.drr, PAVO_KIND_RESPONSES,
+			    READ_ONCE(qp->dev->drr.quantum));
 	qp->resp.drr.run = run_responder_queue;
 }
 

@@ -12,7 +12,7 @@
 #include "memory/payload.h"
 #include "net/xmit.h"
 #include "qp/qp.h"
-#include "qp/round.h"
+#include "round.h"
 #include "responder/read_copy.h"
 #include "responder/responder.h"
 

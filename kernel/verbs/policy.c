@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * policy.c - the settings by which queue pairs share an adapter: files in sysfs, which take
- * effect at once, and parameters of the module, for new adapters.
+ * policy.c - the settings by which queue pairs and windows share an adapter: files in sysfs, which
+ * take effect at once, and parameters of the module, for new adapters.
  *
- * Called by sysfs and by main.c. The sharing itself is in drr.c and qp/round.c.
+ * Called by sysfs and by main.c. The sharing itself is in drr.c and round.c.
  */
 #include <linux/ctype.h>
 #include <linux/seq_file.h>
@@ -11,7 +11,7 @@
 #include "adapter.h"
 #include "parameter.h"
 #include "net/port.h"
-#include "qp/round.h"
+#include "round.h"
 #include "verbs/verbs.h"
 
 static unsigned int quantum = PAVO_QUANTUM;
@@ -134,15 +134,15 @@ static ssize_t read_credits_store(struct device *device,
 
 DEVICE_ATTR_RW(read_credits);
 
-static ssize_t weights_show(struct device *device,
-			    struct device_attribute *attr, char *buf)
+static ssize_t show_weights(struct device *device, enum pavo_drr_kind kind,
+			    char *buf)
 {
 	struct pavo_dev *dev = pavo_dev_of_sysfs(device);
 	int len = 0, level;
 	u32 weight;
 
 	for (level = 0; level < PAVO_LEVELS; level++) {
-		weight = READ_ONCE(dev->drr.weight[level]);
+		weight = READ_ONCE(dev->drr.weight[kind][level]);
 		len += weight == PAVO_WEIGHT_STRICT ?
 			       sysfs_emit_at(buf, len, "%d:strict", level) :
 			       sysfs_emit_at(buf, len, "%d:%u", level, weight);
@@ -187,19 +187,21 @@ static int parse_weights(const char *text, u32 *weight)
 	return 0;
 }
 
-static ssize_t weights_store(struct device *device,
-			     struct device_attribute *attr, const char *buf,
-			     size_t count)
+/* The levels that @buf names get these weights in the kinds from @first to @last. */
+static ssize_t set_weights(struct device *device, enum pavo_drr_kind first,
+			   enum pavo_drr_kind last, const char *buf,
+			   size_t count)
 {
 	struct pavo_dev *dev = pavo_dev_of_sysfs(device);
-	u32 weight[PAVO_LEVELS];
-	int err;
+	u32 weight[PAVO_KINDS][PAVO_LEVELS];
+	int err = 0, kind;
 
 	if (!pavo_port_admin(&dev->port))
 		return -EPERM;
 	spin_lock_bh(&dev->drr_lock);
 	memcpy(weight, dev->drr.weight, sizeof(weight));
-	err = parse_weights(buf, weight);
+	for (kind = first; !err && kind <= last; kind++)
+		err = parse_weights(buf, weight[kind]);
 	if (!err) {
 		memcpy(dev->drr.weight, weight, sizeof(weight));
 		pavo_drr_enable(&dev->drr);
@@ -211,7 +213,38 @@ static ssize_t weights_store(struct device *device,
 	return count;
 }
 
+static ssize_t weights_show(struct device *device,
+			    struct device_attribute *attr, char *buf)
+{
+	return show_weights(device, PAVO_KIND_REQUESTS, buf);
+}
+
+/* Responses have the weight of requests, until response_weights is written. */
+static ssize_t weights_store(struct device *device,
+			     struct device_attribute *attr, const char *buf,
+			     size_t count)
+{
+	return set_weights(device, PAVO_KIND_REQUESTS, PAVO_KIND_RESPONSES, buf,
+			   count);
+}
+
 DEVICE_ATTR_RW(weights);
+
+static ssize_t response_weights_show(struct device *device,
+				     struct device_attribute *attr, char *buf)
+{
+	return show_weights(device, PAVO_KIND_RESPONSES, buf);
+}
+
+static ssize_t response_weights_store(struct device *device,
+				      struct device_attribute *attr,
+				      const char *buf, size_t count)
+{
+	return set_weights(device, PAVO_KIND_RESPONSES, PAVO_KIND_RESPONSES,
+			   buf, count);
+}
+
+DEVICE_ATTR_RW(response_weights);
 
 static void show_pool(struct seq_file *file, const char *name,
 		      const struct pavo_pool_state *pool)

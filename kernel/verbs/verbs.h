@@ -40,6 +40,7 @@ extern struct device_attribute dev_attr_hca_type;
 extern struct device_attribute dev_attr_board_id;
 extern struct device_attribute dev_attr_quantum;
 extern struct device_attribute dev_attr_weights;
+extern struct device_attribute dev_attr_response_weights;
 extern struct device_attribute dev_attr_send_credits;
 extern struct device_attribute dev_attr_read_credits;
 

@@ -28,6 +28,7 @@ static int shut_window(struct pavo_fifo_window *window)
 	pavo_held_dead(window);
 	clear_bit(window->id, window->dev->windows->active);
 	spin_unlock_bh(&window->lock);
+	pavo_window_round_leave(window);
 	return err;
 }
 

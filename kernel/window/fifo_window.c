@@ -360,6 +360,7 @@ struct pavo_fifo_window *pavo_window_init(struct pavo_dev *dev,
 	INIT_LIST_HEAD(&window->owned);
 	INIT_LIST_HEAD(&window->groups);
 	spin_lock_init(&window->lock);
+	pavo_window_round_init(window);
 	INIT_LIST_HEAD(&window->pending);
 	pavo_events_init(&window->events, window->handlers, PAVO_HANDLERS);
 	mutex_init(&window->mutex);

@@ -272,15 +272,16 @@ static void report_cancelled(struct pavo_fifo_window *window)
 	}
 }
 
-void pavo_held_send(struct pavo_fifo_window *window, u32 budget)
+u32 pavo_held_send(struct pavo_fifo_window *window, u32 budget)
 {
 	struct pavo_held held;
-	u32 mark;
+	u32 mark, n;
 
-	for (; budget && !take_ready_frame(window, &held, &mark); budget--)
+	for (n = 0; n < budget && !take_ready_frame(window, &held, &mark); n++)
 		finish_held(window, &held, mark);
 	if (READ_ONCE(window->conditions->unreported))
 		report_cancelled(window);
+	return n;
 }
 
 void pavo_held_end(struct pavo_fifo_window *window)

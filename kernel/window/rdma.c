@@ -205,7 +205,7 @@ static struct pavo_rcxt *rotate_rcxts(struct pavo_fifo_window *window)
 	return rcxt;
 }
 
-int pavo_rdma_send(struct pavo_fifo_window *window, u32 budget)
+int pavo_rdma_send(struct pavo_fifo_window *window, u32 *budget)
 {
 	struct pavo_rcxt *rcxt = rotate_rcxts(window);
 	struct piece piece;
@@ -213,8 +213,8 @@ int pavo_rdma_send(struct pavo_fifo_window *window, u32 budget)
 
 	if (!rcxt)
 		return 0;
-	for (; budget; budget--) {
-		WRITE_ONCE(window->quantum_left, budget);
+	for (; *budget; --*budget) {
+		WRITE_ONCE(window->quantum_left, *budget);
 		err = send_piece(window, rcxt, &piece);
 		if (err == -ENOENT)
 			break;

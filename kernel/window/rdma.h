@@ -32,11 +32,11 @@ u32 pavo_rdma_piece(struct pavo_fifo_window *window,
 /**
  * pavo_rdma_send - send packets of the next rCxt, in round-robin order.
  * @window: the window
- * @budget: most packets to send
+ * @budget: most packets to send; those that are left of it when this returns
  *
  * Return: 0; -ENOBUFS: the interface takes no more packets now.
  */
-int pavo_rdma_send(struct pavo_fifo_window *window, u32 budget);
+int pavo_rdma_send(struct pavo_fifo_window *window, u32 *budget);
 
 /**
  * pavo_rdma_carry_out - carry out a transition of an rCxt's operation, and all that follow from
@@ -96,8 +96,10 @@ void pavo_held_refused(struct pavo_fifo_window *window, u8 counter, u32 state);
  * not, and notify the process of these.
  * @window: the window
  * @budget: most requests
+ *
+ * Return: their number.
  */
-void pavo_held_send(struct pavo_fifo_window *window, u32 budget);
+u32 pavo_held_send(struct pavo_fifo_window *window, u32 budget);
 
 /** pavo_rdma_send_control - send a packet without payload. Return: as pavo_tx_send(). */
 int pavo_rdma_send_control(struct pavo_fifo_window *window,

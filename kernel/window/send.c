@@ -171,7 +171,7 @@ static int send_quantum(struct pavo_fifo_window *window)
 	struct pavo_windows *all = window->dev->windows;
 	const u32 quantum = pavo_window_quantum();
 	struct pavo_fifo *fifo = &window->send;
-	u32 n, i;
+	u32 n, i, held, left = quantum;
 	int err;
 
 	spin_lock(&window->lock);
@@ -183,8 +183,9 @@ static int send_quantum(struct pavo_fifo_window *window)
 		WRITE_ONCE(window->quantum_left, quantum - i);
 		send_and_mark_frame(window, fifo->count + i);
 	}
-	pavo_held_send(window, quantum);
-	err = pavo_rdma_send(window, quantum);
+	held = pavo_held_send(window, quantum);
+	err = pavo_rdma_send(window, &left);
+	window->drr.spent += n + held + quantum - left;
 	WRITE_ONCE(window->quantum_left, 0);
 	spin_lock(&window->lock);
 	fifo->count += n;
@@ -196,7 +197,13 @@ static int send_quantum(struct pavo_fifo_window *window)
 	return err;
 }
 
-/* Take the next active window that no worker has, from the cursor on. RCU read side. */
+/* Another worker has the window, or it waits for its round. */
+static bool is_taken(const struct pavo_fifo_window *window)
+{
+	return test_bit(0, &window->sending) || READ_ONCE(window->waits_round);
+}
+
+/* Take the next active window that is not taken, from the cursor on. RCU read side. */
 static struct pavo_fifo_window *take_next_window(struct pavo_windows *all)
 {
 	u32 from = READ_ONCE(all->cursor), id;
@@ -204,7 +211,8 @@ static struct pavo_fifo_window *take_next_window(struct pavo_windows *all)
 
 	for_each_set_bit_wrap(id, all->active, all->most, from) {
 		window = xa_load(&all->table, id);
-		if (!window || test_and_set_bit_lock(0, &window->sending))
+		if (!window || is_taken(window) ||
+		    test_and_set_bit_lock(0, &window->sending))
 			continue;
 		WRITE_ONCE(all->cursor, id + 1 < all->most ? id + 1 : 0);
 		return window;
@@ -219,6 +227,20 @@ enum round_result {
 	ROUND_NO_WORKER /* as many workers as allowed (window_workers) are busy */
 };
 
+/* Send a quantum of a window, if it does not wait for its round. As send_quantum(). */
+static int serve_window(struct pavo_fifo_window *window)
+{
+	int err;
+
+	if (!pavo_window_round_begin(window))
+		return 0;
+	err = send_quantum(window);
+	pavo_window_round_end(window,
+			      !err && test_bit(window->id,
+					       window->dev->windows->active));
+	return err;
+}
+
 /* RCU read side, BH disabled. */
 static enum round_result send_next_window(struct pavo_windows *all)
 {
@@ -228,7 +250,7 @@ static enum round_result send_next_window(struct pavo_windows *all)
 	if (!window)
 		return ROUND_NONE;
 	pavo_window_set_at_work(all, PAVO_TASK_SENDS, window->id);
-	err = send_quantum(window);
+	err = serve_window(window);
 	pavo_window_set_at_work(all, PAVO_TASK_SENDS, 0);
 	clear_bit_unlock(0, &window->sending);
 	return err ? ROUND_NO_BUFFERS : ROUND_SENT;
@@ -250,8 +272,8 @@ static enum round_result send_window_round(struct pavo_windows *all)
 }
 
 /*
- * Has any window something to send, and no worker? Each worker checks after its own quantum, so
- * a window that a worker has is left to that worker.
+ * Has any window something to send, and is not taken? Each worker checks after its own quantum, so
+ * a window that a worker has is left to that worker. One that waits is woken when DRR schedules it.
  */
 static bool has_unserved_window(struct pavo_windows *all)
 {
@@ -262,7 +284,7 @@ static bool has_unserved_window(struct pavo_windows *all)
 	rcu_read_lock();
 	for_each_set_bit(id, all->active, all->most) {
 		window = xa_load(&all->table, id);
-		left = window && !test_bit(0, &window->sending);
+		left = window && !is_taken(window);
 		if (left)
 			break;
 	}

@@ -164,6 +164,8 @@ struct pavo_violations {
  * @sending:   bit 0: a worker has the window
  * @quantum_left: frames or packets left of that worker's quantum, with the current one; 0: no
  *             worker
+ * @drr:       all that it sends, as a DRR queue of the adapter
+ * @waits_round: it waits in DRR, so no worker takes it; written by its worker and under drr_lock
  * @mutex:     changes of @routes, disabling
  * @nodes:     number of nodes to which it may have routes
  * @routes:    routes to each node, NULL: none; read under RCU
@@ -210,6 +212,8 @@ struct pavo_fifo_window {
 	struct pavo_worker_page page;
 	unsigned long sending;
 	u32 quantum_left;
+	struct pavo_drr_queue drr;
+	bool waits_round;
 	struct mutex mutex; /* changes of routes, disabling */
 	u32 nodes;
 	struct pavo_routes __rcu **routes;
@@ -491,6 +495,20 @@ u64 pavo_rcxts_count_blocks(const struct pavo_dev *dev);
 /** pavo_rcxts_show_block - print the rCxts of a block that windows have, for root. Sleeps. */
 void pavo_rcxts_show_block(struct seq_file *file, struct pavo_dev *dev,
 			   u64 block);
+
+/* window_round.c */
+
+/** pavo_window_round_init - make a new window a DRR queue of its adapter. */
+void pavo_window_round_init(struct pavo_fifo_window *window);
+
+/** pavo_window_round_begin - true if the window may send; else it waits. Called by its worker. */
+bool pavo_window_round_begin(struct pavo_fifo_window *window);
+
+/** pavo_window_round_end - a quantum is sent. @more: not the last one. Called by its worker. */
+void pavo_window_round_end(struct pavo_fifo_window *window, bool more);
+
+/** pavo_window_round_leave - the window is shut: it waits for nothing any more. */
+void pavo_window_round_leave(struct pavo_fifo_window *window);
 
 /** pavo_window_quantum - frames of a window that a worker sends before the next window. */
 u32 pavo_window_quantum(void);

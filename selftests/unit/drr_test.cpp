@@ -36,7 +36,8 @@ public:
 	{
 		pavo_drr_init(&drr, quantum, sends, reads);
 		for (Sender &sender : senders)
-			pavo_drr_queue_init(&sender.queue, quantum);
+			pavo_drr_queue_init(&sender.queue, PAVO_KIND_REQUESTS,
+					    quantum);
 	}
 
 	Sender *of(pavo_drr_queue *queue)
@@ -146,10 +147,14 @@ TEST(Drr, AreOffWhileWeightsAreEqualAndCreditsUnlimited)
 					32),
 			  32u);
 	EXPECT_EQ(queue.held[PAVO_POOL_SENDS], 0u);
-	adapter.drr.weight[3] = 2;
-	pavo_drr_enable(&adapter.drr);
-	EXPECT_TRUE(adapter.drr.on);
-	std::fill_n(adapter.drr.weight, PAVO_LEVELS, 2);
+	for (auto &weights : adapter.drr.weight) {
+		weights[3] = 2;
+		pavo_drr_enable(&adapter.drr);
+		EXPECT_TRUE(adapter.drr.on);
+		weights[3] = 1;
+	}
+	for (auto &weights : adapter.drr.weight)
+		std::ranges::fill(weights, 2);
 	pavo_drr_enable(&adapter.drr);
 	EXPECT_FALSE(adapter.drr.on);
 	adapter.drr.pool[PAVO_POOL_READS].limit = 1;
@@ -164,7 +169,7 @@ TEST(Drr, AQueueThatHasSpentItsDeficitWaitsForTheNextRound)
 	pavo_drr_queue *a = &adapter.senders[0].queue,
 		       *b = &adapter.senders[1].queue;
 
-	drr->weight[1] = 3;
+	drr->weight[PAVO_KIND_REQUESTS][1] = 3;
 	pavo_drr_enable(drr);
 	b->level = 1;
 	EXPECT_EQ(pavo_drr_take(drr, a, PAVO_POOL_SENDS, 20), 20u);
@@ -189,6 +194,27 @@ TEST(Drr, AQueueThatHasSpentItsDeficitWaitsForTheNextRound)
 	EXPECT_EQ(b->deficit, 96);
 }
 
+TEST(Drr, ResponsesHaveWeightsOfTheirOwn)
+{
+	Adapter adapter(0, 0, 2);
+	pavo_drr *drr = &adapter.drr;
+	pavo_drr_queue *requests = &adapter.senders[0].queue,
+		       *responses = &adapter.senders[1].queue;
+
+	pavo_drr_queue_init(responses, PAVO_KIND_RESPONSES, quantum);
+	drr->weight[PAVO_KIND_RESPONSES][0] = 5;
+	pavo_drr_enable(drr);
+	for (pavo_drr_queue *queue : {requests, responses}) {
+		queue->spent = quantum;
+		EXPECT_EQ(pavo_drr_take(drr, queue, PAVO_POOL_NONE, 1), 0u);
+		EXPECT_EQ(pavo_drr_next(drr), queue);
+		pavo_drr_begin_round(drr, queue);
+		pavo_drr_end_round(drr, queue);
+	}
+	EXPECT_EQ(requests->deficit, int(quantum));
+	EXPECT_EQ(responses->deficit, 5 * int(quantum));
+}
+
 TEST(Drr, StrictPriorityIsServedBeforeAllWeights)
 {
 	Adapter adapter(4, 0, 3);
@@ -197,7 +223,7 @@ TEST(Drr, StrictPriorityIsServedBeforeAllWeights)
 		       *b = &adapter.senders[1].queue,
 		       *strict = &adapter.senders[2].queue;
 
-	drr->weight[5] = PAVO_WEIGHT_STRICT;
+	drr->weight[PAVO_KIND_REQUESTS][5] = PAVO_WEIGHT_STRICT;
 	pavo_drr_enable(drr);
 	EXPECT_TRUE(drr->on);
 	strict->level = 5;
@@ -332,7 +358,7 @@ TEST_P(Shares, AreThoseOfTheWeights)
 
 	/* Queues wait for the adapter only: responses arrive at once. */
 	for (int level = 0; level < 4; level++)
-		adapter.drr.weight[level] = 1u << level;
+		adapter.drr.weight[PAVO_KIND_REQUESTS][level] = 1u << level;
 	pavo_drr_enable(&adapter.drr);
 	for (size_t i = 0; i < 8; i++) {
 		adapter.senders[i].level = uint8_t(i % 4);
@@ -366,7 +392,7 @@ TEST(Drr, AtRandomNoneStarvesAndNoCreditIsLost)
 				2 + random.below(40));
 		pavo_drr *drr = &adapter.drr;
 
-		drr->weight[1] = 1 + random.below(8);
+		drr->weight[PAVO_KIND_REQUESTS][1] = 1 + random.below(8);
 		pavo_drr_enable(drr);
 		for (Sender &sender : adapter.senders) {
 			sender.level = uint8_t(random.below(2));

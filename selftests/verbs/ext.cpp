@@ -10,25 +10,8 @@
 #include "xrc.h"
 
 namespace pv {
+
 namespace {
-
-Cq make_extended_cq(Host &host, bool events)
-{
-	LocalHost &here = local(host);
-
-	return here.make_cq(
-		[&](ibv_comp_channel *channel, void *id) -> ibv_cq * {
-			ibv_cq_init_attr_ex attr = {
-				.cqe = 1024,
-				.cq_context = id,
-				.channel = channel,
-				.wc_flags = IBV_WC_STANDARD_FLAGS};
-			ibv_cq_ex *cq = ibv_create_cq_ex(here.context(), &attr);
-
-			return cq ? ibv_cq_ex_to_cq(cq) : nullptr;
-		},
-		events);
-}
 
 void set_place(ExtLink &link, const Place &out)
 {
@@ -50,29 +33,17 @@ void name_queue(ExtLink &link)
 		ibv_wr_set_xrc_srqn(link.ex, link.srq.number);
 }
 
-bool knows_ext(Host &host)
-{
-	auto *here = dynamic_cast<LocalHost *>(&host);
-
-	return here && pavodv_query_ext(here->context()) ==
-			       (PAVODV_EXT_FETCH_ADD | PAVODV_EXT_SWAP |
-				PAVODV_EXT_CMP_SWAP | PAVODV_EXT_IMM64);
-}
-
 namespace {
 
 constexpr uint64_t standard_ops =
 	IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_RDMA_WRITE |
 	IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
 
-/* Asks the connected ends for what posts at A and polls at B. */
-void open_ends(Env &env, ExtLink &link)
+/* Asks the connected end A for what posts there. */
+void open_poster(Env &env, ExtLink &link)
 {
 	link.ex = ibv_qp_to_qp_ex(local(env.a).raw_qp(link.a.qp.id));
 	REQUIRE(link.ex, "not an extended QP");
-	if (knows_ext(env.b))
-		link.cq_b = reinterpret_cast<ibv_cq_ex *>(
-			local(env.b).raw_cq(link.b.recv_cq.id));
 }
 
 } // namespace
@@ -81,13 +52,13 @@ ExtLink connect_ext(Env &env, LinkSpec spec, bool events)
 {
 	ExtLink link;
 
-	if (!knows_ext(env.a))
+	if (!env.a.knows_ext())
 		throw Skip("the device has no extended operations");
 	spec.send_ops = standard_ops;
-	if (knows_ext(env.b))
-		spec.cq_b = make_extended_cq(env.b, events);
+	if (env.b.knows_ext())
+		spec.cq_b = env.b.create_ext_cq(events);
 	static_cast<Link &>(link) = connect(env, spec);
-	open_ends(env, link);
+	open_poster(env, link);
 	return link;
 }
 
@@ -95,16 +66,15 @@ ExtLink connect_ext_xrc(Env &env)
 {
 	ExtLink link;
 
-	if (!knows_ext(env.a) || !knows_ext(env.b))
+	if (!env.a.knows_ext() || !env.b.knows_ext())
 		throw Skip("a device has no extended operations");
-	XrcLink xrc =
-		connect_xrc(env, {.min_rnr_timer = 1,
-				  .send_ops = standard_ops,
-				  .cq_b = make_extended_cq(env.b, false)});
+	XrcLink xrc = connect_xrc(env, {.min_rnr_timer = 1,
+					.send_ops = standard_ops,
+					.cq_b = env.b.create_ext_cq(false)});
 	static_cast<Link &>(link) = xrc;
 	link.xrcd = xrc.xrcd;
 	link.srq = xrc.srq;
-	open_ends(env, link);
+	open_poster(env, link);
 	return link;
 }
 
@@ -156,21 +126,10 @@ void imm64(ExtLink &link, uint64_t value)
 
 std::optional<Arrival> poll_arrival(ExtLink &link)
 {
-	ibv_poll_cq_attr attr = {};
-	Arrival arrival = {};
-	__be64 imm;
+	const std::vector<Arrival> there =
+		link.b.host->poll_arrivals(link.b.recv_cq.id, 1);
 
-	if (ibv_start_poll(link.cq_b, &attr))
-		return {};
-	arrival.id = link.cq_b->wr_id;
-	arrival.status = link.cq_b->status;
-	arrival.opcode = ibv_wc_read_opcode(link.cq_b);
-	arrival.byte_len = ibv_wc_read_byte_len(link.cq_b);
-	arrival.flags = ibv_wc_read_wc_flags(link.cq_b);
-	if (pavodv_wc_read_imm64(link.cq_b, &imm))
-		arrival.imm64 = be64toh(imm);
-	ibv_end_poll(link.cq_b);
-	return arrival;
+	return there.empty() ? std::optional<Arrival>{} : there[0];
 }
 
 Arrival wait_arrival(Env &env, ExtLink &link)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * ext.h - a connection for extended operations: masked atomics, swap, and immediate data of
- * eight bytes (pavo_dv.h), of RC or XRC. Throws Skip where a device has none. Both ends are
- * local.
+ * eight bytes (pavo_dv.h), of RC or XRC. Throws Skip where a device has none. A is local.
  */
 #ifndef PAVO_VERBS_EXT_H
 #define PAVO_VERBS_EXT_H
@@ -17,19 +16,8 @@ namespace pv {
 /* A link with what is needed to post at A and to see eight bytes at B. */
 struct ExtLink : Link {
 	ibv_qp_ex *ex = nullptr;
-	ibv_cq_ex *cq_b = nullptr;
 	Handle xrcd = 0; /* XRC: the domain of B */
 	Srq srq; /* XRC: the queue of B that the next requests name */
-};
-
-/* A receive that completed at B. */
-struct Arrival {
-	uint64_t id;
-	ibv_wc_status status;
-	ibv_wc_opcode opcode;
-	uint32_t byte_len;
-	unsigned flags;
-	std::optional<uint64_t> imm64;
 };
 
 ExtLink connect_ext(Env &env, LinkSpec spec = {}, bool events = false);
@@ -52,13 +40,10 @@ void cmp_swap(ExtLink &link, const Place &out, const Place &word,
 	      uint64_t mask);
 void imm64(ExtLink &link, uint64_t value);
 
-/* Takes one that is there. */
+/* Takes one that is there at B. */
 std::optional<Arrival> poll_arrival(ExtLink &link);
 /* Waits for one; fails if none comes, or if it is none of success. */
 Arrival wait_arrival(Env &env, ExtLink &link);
-
-/* Is it a device of this process that has the operations? */
-bool knows_ext(Host &host);
 
 } // namespace pv
 

@@ -39,7 +39,7 @@ struct Flushed {
 	explicit Flushed(Env &env, unsigned qp = flush_global,
 			 unsigned more = flush_global)
 	{
-		if (!knows_ext(env.a))
+		if (!env.a.knows_ext())
 			throw Skip("about pavo");
 		if (!(capabilities(env.b) & can_flush_global))
 			throw Skip("the kernel has no flush");
@@ -132,7 +132,7 @@ PV_TEST_LOCAL("ext.flush_rights",
 
 PV_TEST_LOCAL("ext.flush_refused", "at post, and by the adapter")
 {
-	if (!knows_ext(env.a))
+	if (!env.a.knows_ext())
 		throw Skip("about pavo");
 	ExtLink link = connect_ext(env);
 
@@ -150,7 +150,7 @@ PV_TEST_LOCAL("ext.flush_persistent",
 {
 	const uint64_t claimed = capabilities(env.b);
 
-	if (!knows_ext(env.b))
+	if (!env.b.knows_ext())
 		throw Skip("about pavo");
 	REQUIRE_EQ(claimed & can_flush_persistent, 0u, "claimed");
 	REQUIRE(env.b.reg_mr({64, 0, reads_and_writes | flush_persistent}).error,

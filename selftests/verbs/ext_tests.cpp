@@ -266,7 +266,7 @@ PV_TEST_LOCAL("ext.where_not", "refused at post: services, lists, inline data")
 	Words words(env);
 	LinkSpec uc = {.type = IBV_QPT_UC, .send_ops = IBV_QP_EX_WITH_SEND};
 
-	if (!knows_ext(env.a))
+	if (!env.a.knows_ext())
 		throw Skip("the device has no extended operations");
 	Link other = connect(env, uc);
 	ExtLink link;
@@ -487,7 +487,7 @@ PV_TEST("ext_peer.silent",
 	Words words(env);
 	pavodv_peer peer;
 
-	if (knows_ext(env.b))
+	if (env.b.knows_ext())
 		throw Skip("for a peer that does not know the operations");
 	env.expect_async();
 	start_ext(link, 1);

@@ -12,7 +12,9 @@
  */
 #pragma once
 
+#include <cerrno>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -54,6 +56,7 @@ struct MrSpec {
 	unsigned access = all_access;
 	Handle pd = 0;
 	bool registered = true; /* false: memory without a key */
+	uint64_t at = 0; /* address of the first byte; 0: any */
 };
 
 struct Mr {
@@ -165,6 +168,16 @@ struct Wc {
 	uint32_t src_qp;
 };
 
+/* A receive that completed, as an extended CQ shows it. */
+struct Arrival {
+	uint64_t id;
+	ibv_wc_status status;
+	ibv_wc_opcode opcode;
+	uint32_t byte_len;
+	unsigned flags;
+	std::optional<uint64_t> imm64; /* immediate data of eight bytes */
+};
+
 struct AsyncEvent {
 	int type = -1; /* ibv_event_type, -1: none in time */
 	Handle object = 0; /* the QP, CQ or SRQ it is about */
@@ -216,6 +229,23 @@ public:
 			       uint64_t seed, uint64_t position) = 0;
 	virtual uint64_t load(Handle mr, int64_t offset) = 0;
 	virtual void store(Handle mr, int64_t offset, uint64_t value) = 0;
+
+	/* A counter of the device, as it is at this call or later. */
+	virtual uint64_t counter(std::string name) = 0;
+
+	/* Has the device pavo's extended operations? These calls are of such ends (ext_host.h). */
+	virtual bool knows_ext() { return false; }
+	virtual Cq create_ext_cq([[maybe_unused]] bool events)
+	{
+		return {0, 0, EOPNOTSUPP};
+	}
+	/* The next ones that are there, no more than @most. */
+	virtual std::vector<Arrival>
+	poll_arrivals([[maybe_unused]] Handle cq,
+		      [[maybe_unused]] uint32_t most)
+	{
+		return {};
+	}
 };
 
 } // namespace pv

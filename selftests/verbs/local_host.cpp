@@ -145,8 +145,12 @@ Mr LocalHost::reg_mr(MrSpec spec)
 {
 	size_t lead = page + spec.misalign;
 	size_t total = (lead + spec.length + 2 * page - 1) & ~(page - 1);
-	void *map = mmap(nullptr, total, PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *map = mmap(spec.at ? reinterpret_cast<void *>(spec.at - lead) :
+				   nullptr,
+			 total, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS |
+				 (spec.at ? MAP_FIXED_NOREPLACE : 0),
+			 -1, 0);
 
 	if (map == MAP_FAILED)
 		return {0, 0, 0, 0, 0, errno};

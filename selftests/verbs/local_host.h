@@ -76,6 +76,7 @@ public:
 		       uint64_t seed, uint64_t position) override;
 	uint64_t load(Handle mr, int64_t offset) override;
 	void store(Handle mr, int64_t offset, uint64_t value) override;
+	uint64_t counter(std::string name) override;
 
 	/* For tests that must call libibverbs themselves (threads, fork). */
 	ibv_context *context() { return context_; }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Objects that services beside RC need on the local end: shared receive queues, XRC
- * domains, address handles, multicast groups.
+ * domains, address handles, multicast groups; and the counters of the device.
  *
  * Called by: tests through Host, the RPC server.
  */
@@ -10,6 +10,7 @@
 
 #include <fcntl.h>
 
+#include "../common/adapter.h"
 #include "../common/connect.h"
 #include "local_host.h"
 #include "tap.h"
@@ -24,6 +25,12 @@ int last_error()
 }
 
 } // namespace
+
+uint64_t LocalHost::counter(std::string name)
+{
+	return common::fresh_counter(ibv_get_device_name(context_->device),
+				     name);
+}
 
 ibv_srq *LocalHost::raw_srq(Handle id)
 {

@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "env.h"
+#include "ext_host.h"
 #include "gid_option.h"
-#include "local_host.h"
 #include "remote_host.h"
 #include "tap.h"
 
@@ -141,7 +141,7 @@ int serve_clients(const Options &o)
 	std::cerr << "serving on port " << o.port << std::endl;
 	do {
 		int fd = pv::accept_from(listener);
-		pv::LocalHost host(o.dev);
+		pv::ExtHost host(o.dev);
 
 		pv::serve(host, fd);
 		close(fd);
@@ -151,7 +151,7 @@ int serve_clients(const Options &o)
 
 int run(const Options &o)
 {
-	auto here = std::make_unique<pv::LocalHost>(o.dev);
+	auto here = std::make_unique<pv::ExtHost>(o.dev);
 	std::unique_ptr<pv::Host> there;
 	pv::EnvOptions env_options = o.env;
 	pv::RunOptions run_options = o.run;
@@ -161,7 +161,7 @@ int run(const Options &o)
 	if (env_options.two_machines)
 		there = pv::remote_host(pv::connect_to(o.connect, o.port, 60));
 	else
-		there = std::make_unique<pv::LocalHost>(o.peer);
+		there = std::make_unique<pv::ExtHost>(o.peer);
 	if (o.swap) {
 		pv::Env env(*there, *here, env_options, o.peer, o.dev);
 		return run_all(env, run_options);

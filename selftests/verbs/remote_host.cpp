@@ -182,7 +182,9 @@ constexpr auto methods = std::make_tuple(
 	&Host::arm, &Host::wait_event, &Host::async_event, &Host::fill,
 	&Host::verify, &Host::load, &Host::store, &Host::create_srq,
 	&Host::modify_srq, &Host::query_srq, &Host::post_srq, &Host::open_xrcd,
-	&Host::open_qp, &Host::create_ah, &Host::attach, &Host::detach);
+	&Host::open_qp, &Host::create_ah, &Host::attach, &Host::detach,
+	&Host::counter, &Host::knows_ext, &Host::create_ext_cq,
+	&Host::poll_arrivals);
 constexpr size_t method_count = std::tuple_size_v<decltype(methods)>;
 
 template <auto Method, size_t I = 0> constexpr uint32_t number_of()
@@ -316,6 +318,11 @@ public:
 	FORWARD(uint64_t, load, (Handle mr, int64_t offset), mr, offset)
 	FORWARD(void, store, (Handle mr, int64_t offset, uint64_t value), mr,
 		offset, value)
+	FORWARD(uint64_t, counter, (std::string name), name)
+	FORWARD(bool, knows_ext, ())
+	FORWARD(Cq, create_ext_cq, (bool events), events)
+	FORWARD(std::vector<Arrival>, poll_arrivals, (Handle cq, uint32_t most),
+		cq, most)
 #undef FORWARD
 };
 

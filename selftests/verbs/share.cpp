@@ -67,6 +67,16 @@ std::vector<uint64_t> Saturation::run(uint64_t messages)
 	return count;
 }
 
+std::vector<uint64_t> Saturation::refill()
+{
+	const std::vector<uint64_t> count = take_complete();
+
+	for (size_t link = 0; link < links.size(); link++)
+		if (count[link])
+			post(link, uint32_t(count[link]));
+	return count;
+}
+
 std::vector<uint64_t> Saturation::take_complete()
 {
 	std::vector<uint64_t> count(links.size());

@@ -67,6 +67,8 @@ public:
 	std::vector<uint64_t> run(uint64_t messages);
 	/* Takes the messages that are complete by now, and posts no more. By link. */
 	std::vector<uint64_t> take_complete();
+	/* The same, and posts as many. */
+	std::vector<uint64_t> refill();
 	/* Completes all that is under way; every byte is where it should be. */
 	void drain();
 	/* Goes on after drain(). */

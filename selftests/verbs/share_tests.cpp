@@ -195,6 +195,44 @@ PV_TEST_LOCAL("share.reader_among_writers",
 	}
 }
 
+PV_TEST_LOCAL("share.response_weights",
+	      "at one service level a peer that reads gets twice as much as a "
+	      "queue pair that writes, or half, by the weights of responses")
+{
+	need_timely_answers();
+	constexpr uint64_t writes = 200; /* the beginnings differ */
+	const uint32_t length = uint32_t(env.options.large / 64);
+	Policy quantum(env.a, "quantum", "32");
+	Policy weights(env.a, "weights", "0:1");
+	Policy responses(env.a, "response_weights", "0:2");
+	Qdisc wire(env.a, room);
+	Env reverse(env.b, env.a, env.options, env.device_b, env.device_a);
+
+	for (const double want : {2.0, 0.5}) {
+		int left = 4;
+		double ratio;
+
+		weights.set(want < 1 ? "0:2" : "0:1");
+		responses.set(want < 1 ? "0:1" : "0:2");
+		do {
+			wire.change(no_room);
+			Saturation writing(env, {}, {0}, length, 2 * deep);
+			Saturation reading(reverse, patient, {0}, length,
+					   2 * deep, Op::read);
+
+			wire.change(room);
+			writing.run(writes);
+			ratio = double(reading.take_complete()[0]) /
+				double(writes);
+			writing.drain();
+			reading.drain();
+			show(str("weights of writes and responses: 1:", ratio));
+		} while ((ratio <= want * 0.7 || ratio >= want * 1.4) &&
+			 --left);
+		REQUIRE(left, "1:", ratio, ", not 1:", want);
+	}
+}
+
 PV_TEST_LOCAL("share.eight",
 	      "eight that send all they can: Jain's index of their messages is "
 	      "0.99 or more")
@@ -249,6 +287,7 @@ PV_TEST_LOCAL("share.refused", "a policy that is out of range, or is none")
 {
 	Policy quantum(env.a, "quantum", "512");
 	Policy weights(env.a, "weights", "0:1");
+	Policy responses(env.a, "response_weights", "0:1");
 	Policy sends(env.a, "send_credits", "0");
 	Policy reads(env.a, "read_credits", "0");
 	const std::string before = weights.now();
@@ -258,7 +297,8 @@ PV_TEST_LOCAL("share.refused", "a policy that is out of range, or is none")
 	for (const char *bad :
 	     {"16:1", "0:0", "0:65", "1", "1:", ":1", "1:2x", "1:2 2:3 16:4",
 	      "-1:1", "1:-1", "1:stric", "1:strictly", "16:strict", "strict"})
-		REQUIRE(!weights.takes(bad), "weights ", bad);
+		REQUIRE(!weights.takes(bad) && !responses.takes(bad),
+			"weights ", bad);
 	REQUIRE_EQ(weights.now(), before, "weights");
 	for (Policy *credits : {&sends, &reads})
 		for (const char *bad : {"1048577", "-1", "many"})
@@ -269,5 +309,14 @@ PV_TEST_LOCAL("share.refused", "a policy that is out of range, or is none")
 	weights.set("7:strict");
 	REQUIRE(weights.now().find(" 7:strict ") != std::string::npos,
 		weights.now());
+	/* Responses have weights of their own until those of requests are set. */
+	responses.set("7:3");
+	REQUIRE(responses.now().find(" 7:3 ") != std::string::npos,
+		responses.now());
+	REQUIRE(weights.now().find(" 7:strict ") != std::string::npos,
+		weights.now());
+	weights.set("6:2");
+	REQUIRE(responses.now().find(" 6:2 7:3 ") != std::string::npos,
+		responses.now());
 	sends.set("1048576");
 }

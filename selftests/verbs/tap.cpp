@@ -150,7 +150,13 @@ enum class Outcome { passed, failed, skipped };
 Outcome run_one(Env &env, const Test &test, const RunOptions &options,
 		std::string &why)
 {
-	if (test.needs != Needs::any && options.two_machines) {
+	if (test.needs == Needs::local_a &&
+	    !dynamic_cast<LocalHost *>(&env.a)) {
+		why = "the end A must be in this process";
+		return Outcome::skipped;
+	}
+	if (test.needs != Needs::any && test.needs != Needs::local_a &&
+	    options.two_machines) {
 		why = "both devices must be in this process";
 		return Outcome::skipped;
 	}

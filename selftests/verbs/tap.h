@@ -24,7 +24,8 @@ using common::str;
 
 /* Where a test can run. */
 enum class Needs {
-	any, /* the other end may be on another machine */
+	any, /* either end may be on another machine */
+	local_a, /* B may be, A is in this process */
 	local, /* needs both devices in this process */
 	two_cpus, /* the same, and two CPUs, or its threads do not meet */
 	ticks, /* local, and ticks that count instructions, not time of the host */
@@ -93,6 +94,7 @@ int run_all(Env &env, const RunOptions &options);
 	PV_TEST_NUMBERED(__COUNTER__, needs, name, what)
 
 #define PV_TEST(name, what) PV_TEST_IN(pv::Needs::any, name, what)
+#define PV_TEST_LOCAL_A(name, what) PV_TEST_IN(pv::Needs::local_a, name, what)
 #define PV_TEST_LOCAL(name, what) PV_TEST_IN(pv::Needs::local, name, what)
 #define PV_TEST_TICKS(name, what) PV_TEST_IN(pv::Needs::ticks, name, what)
 #define PV_TEST_TWO_CPUS(name, what) PV_TEST_IN(pv::Needs::two_cpus, name, what)

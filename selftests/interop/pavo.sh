@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# Both nodes run this: node 2 has the end that is attacked, node 1 the other one and the
-# forger, and prints TAP. Started by run-blind.sh.
-# usage: blind.sh PAVO-VERBS
+# Both nodes run this: node 2 serves the passive end, which is also the one that is attacked;
+# node 1 has the other one and the forger, and prints TAP. Started by run-pavo.sh.
+# usage: pavo.sh PAVO-VERBS
 set -u
 here=$(dirname "$(readlink -f "$0")")
 # shellcheck source=selftests/verbs/lib.sh
@@ -19,5 +19,6 @@ if [ "$NODE" = 2 ]; then
 	wait
 else
 	pavo-barrier serving 150 || exit 1
-	"$1" --dev rdma0 --gid v4 --connect 192.168.77.2 --patience 30 --only blind.
+	"$1" --dev rdma0 --gid v4 --connect 192.168.77.2 --patience 30 \
+		--only blind. --only ext_order. --only direct.nodes_
 fi

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * round.c - DRR for the two halves of a queue pair; see round.h.
+ * round.c - DRR of an adapter; see round.h.
  *
- * Called by requester/, responder/ and control/, and by verbs/ when the policy changes.
+ * Called by requester/, responder/, control/ and window/, and by verbs/ when the policy changes.
  */
 #include "adapter.h"
-#include "qp/round.h"
+#include "round.h"
 
 /* Run a queue. Under drr_lock, so that it exists: it leaves DRR before it is freed. */
 static void run_drr_queue(struct pavo_drr_queue *queue)
