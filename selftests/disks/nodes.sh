@@ -10,23 +10,34 @@ here=$(dirname "$(readlink -f "$0")")
 . "$here/../verbs/lib.sh"
 examples=$1
 
+io=$here/../window/io-disk
+
 # served NAME NODE DISK: a disk of that node, which the other one writes and reads.
 served()
 {
-	local io=$here/../window/io-disk
-	pair_step "io_unit and io_host: $1, disk of node $2" "$2" "listening 7478" \
-		"$io unit $examples rdma0 $3" "$io host $examples rdma0 192.168.77.$2"
+	pair_step "io_unit and io_host: $1, disk of node $2" "$2" "cm_listening 3" \
+		"$io unit $examples rdma0 $3" "$io host $examples 192.168.77.$2"
+}
+
+# all_served NODE DISK DISK DISK DISK: those of that node, by four hosts at once; both nodes have
+# hosts, all of whose memory has the same address.
+all_served()
+{
+	local node=$1 address=192.168.77.$1
+	shift
+	pair_step "io_unit: four disks of node $node, hosts on both nodes" "$node" cm_listening \
+		"$io many $examples rdma0 $address $*" "$io hosts $examples $address 0 2"
 }
 
 # file_of DISK: makes a file on a file system of the disk.
 file_of()
 {
 	mkfs.ext2 -q "$1" && mkdir -p /run/disk && mount -t ext2 "$1" /run/disk &&
-		truncate -s 2M /run/disk/file
+		truncate -s 2M /run/disk/file /run/disk/other
 }
 
 [ "$NODE" = 1 ] && echo "TAP version 13"
-modprobe -a nvme virtio_blk ext2 || exit 1
+modprobe -a nvme virtio_blk ext2 rdma_ucm || exit 1
 load_driver pavo || exit 1
 need_part direct
 need_part windows
@@ -41,6 +52,7 @@ pavo-barrier ready 300 || exit 1
 served "an NVMe controller" 1 /dev/nvme0n1
 served "a virtio controller" 2 /dev/vda
 served "a file on an NVMe disk" 1 /run/disk/file
+all_served 1 /dev/nvme0n1 /dev/vda /run/disk/file /run/disk/other
 pavo-barrier end 300 || exit 1
 [ "$NODE" = 1 ] && tap_end
 exit 0

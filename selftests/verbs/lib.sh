@@ -228,7 +228,7 @@ gid_index()
 	esac
 }
 
-# listening PORT: a TCP server waits there; cm_listening: an rdma_cm one does.
+# listening PORT: a TCP server waits there; cm_listening [NUMBER]: rdma_cm ones do.
 listening()
 {
 	local file lines line port
@@ -246,7 +246,7 @@ listening()
 
 cm_listening()
 {
-	rdma resource show cm_id | grep -q "state LISTEN"
+	(($(rdma resource show cm_id | grep -c "state LISTEN") >= ${1:-1}))
 }
 
 # log_end FILE: its last lines; programs that print their data make long ones.

@@ -46,10 +46,13 @@ disk_served()
 		return
 	fi
 	for server in 1 2; do
-		pair_step "$1, disk of node $server" "$server" "listening 7478" \
+		pair_step "$1, disk of node $server" "$server" "cm_listening 3" \
 			"$here/io-disk unit $examples rdma0" \
-			"$here/io-disk host $examples rdma0 192.168.77.$server"
+			"$here/io-disk host $examples 192.168.77.$server"
 	done
+	pair_step "$1, four disks of node 1, hosts on both nodes" 1 cm_listening \
+		"$here/io-disk many $examples rdma0 192.168.77.1" \
+		"$here/io-disk hosts $examples 192.168.77.1 0 2"
 }
 
 # all_of_them WHERE "SERVER ROUNDS": which node serves the tests of nodes-lib.sh, and how

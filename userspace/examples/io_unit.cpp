@@ -1,42 +1,44 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * io_unit.cpp - an I/O unit: a machine that gives its disk to hosts. A host sends the address of
- * its memory, and a command; the unit answers by RDMA and a status. See io_host.cpp.
+ * io_unit.cpp - an I/O unit: a machine that gives its disks to hosts, which come and go. A host sends
+ * the address of its memory, and a command; the unit answers by RDMA and a status. See io_host.cpp.
  *
- *   io_unit pavo0 /dev/vdb                    bytes go from the disk to the link
- *   io_unit pavo0 /dev/vdb --double-buffer    by way of ordinary memory, for comparison
+ *   io_unit pavo0 /dev/vdb /dev/vdc          bytes go from a disk to the link
+ *   io_unit pavo0 /dev/vdb --double-buffer   by way of ordinary memory, for comparison
  *
- * With a direct window the unit sets up one transfer for each I/O: a range is armed and the
- * RDMA write is posted in one call, and then the unit has the disk fill the range. Its last
- * byte sends the write. With ordinary memory the unit sets up two: one from the disk to memory, and
- * when that is over another one from memory to the link.
+ * With a direct window the unit sets up one transfer for each piece of an I/O: one call arms a range,
+ * posts the RDMA write and has the adapter read the disk, and the last byte sends the write. The
+ * unit does not wait for a disk: up to 64 I/Os of each host are under way on all disks. With ordinary memory the
+ * unit sets up two transfers: one from the disk to memory, for which it waits, and another one from memory to
+ * the link. Parts of blocks go that way, too, when they are written: a disk takes whole blocks.
  *
  * A read of the host's memory for a write to the disk goes the other way round.
  */
-#include <fcntl.h>
+#include <arpa/inet.h>
 #include <getopt.h>
-#include <sys/ioctl.h>
-#include <sys/stat.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
-
-#include <linux/fs.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
 #include <exception>
+#include <list>
 #include <map>
 #include <optional>
 #include <stdexcept>
 #include <string>
-#include <system_error>
 #include <vector>
 
+#include <pavo/device.hpp>
 #include <pavo/direct_post.hpp>
 
+#include "io_disk.hpp"
 #include "io_unit.hpp"
 #include "verbs_end.hpp"
 
@@ -46,7 +48,9 @@ using namespace examples;
 
 struct Options {
 	std::string adapter;
-	std::string disk;
+	std::vector<std::string> disks;
+	uint16_t port = io_port;
+	uint32_t hosts = 0; /* end when so many have gone; 0: never */
 	uint32_t ranges = 32;
 	uint32_t range_size = uint32_t(sysconf(_SC_PAGESIZE));
 	uint32_t buffers = 32;
@@ -54,18 +58,21 @@ struct Options {
 	bool json = false;
 };
 
-/* Two operations for each at a time, and the answers, have room in the send queue. */
+constexpr size_t most_hosts = 64;
+/* Pieces by ranges and by ordinary memory, and the answers, have room in the send queue. */
 constexpr uint32_t most_ranges = 256;
 static_assert(2 * most_ranges + io_depth < VerbsEnd::sends);
+static_assert(io_depth < VerbsEnd::receives);
 
 constexpr char usage[] =
-	"usage: io_unit ADAPTER DISK [options]\n"
-	"  DISK             a block device or a file\n"
+	"usage: io_unit ADAPTER DISK... [options]\n"
+	"  DISK             a block device or a file; a host names it by its place, 0 is the first\n"
+	"  --port N         of rdma_cm, where hosts come (7478)\n"
+	"  --hosts N        end when N hosts have come and gone (SIGTERM ends it, too)\n"
 	"  --double-buffer  by way of ordinary memory, and no direct window\n"
 	"  --ranges N       of the direct window, up to 256 (32)\n"
 	"  --range-size N   bytes of a range, a multiple of the page size (a page)\n"
-	"  --buffers N      of its pool (32); an I/O that finds none takes the\n"
-	"                   way through ordinary memory\n"
+	"  --buffers N      of its pool (32)\n"
 	"  --json           print the counts as JSON\n";
 
 uint32_t number(const char *text, uint32_t most)
@@ -83,10 +90,13 @@ uint32_t number(const char *text, uint32_t most)
 Options parse(int argc, char **argv)
 {
 	const option names[] = {{"double-buffer", no_argument, nullptr, 'd'},
+				{"port", required_argument, nullptr, 'p'},
+				{"hosts", required_argument, nullptr, 'n'},
 				{"ranges", required_argument, nullptr, 'r'},
 				{"range-size", required_argument, nullptr, 's'},
 				{"buffers", required_argument, nullptr, 'b'},
 				{"json", no_argument, nullptr, 'j'},
+				{"help", no_argument, nullptr, 'h'},
 				{}};
 	Options o;
 
@@ -94,6 +104,12 @@ Options parse(int argc, char **argv)
 		switch (c) {
 		case 'd':
 			o.double_buffer = true;
+			break;
+		case 'p':
+			o.port = uint16_t(number(optarg, 65535));
+			break;
+		case 'n':
+			o.hosts = number(optarg, UINT32_MAX);
 			break;
 		case 'r':
 			o.ranges = number(optarg, most_ranges);
@@ -107,489 +123,517 @@ Options parse(int argc, char **argv)
 		case 'j':
 			o.json = true;
 			break;
+		case 'h':
+			fputs(usage, stdout);
+			exit(0);
 		default:
 			fputs(usage, stderr);
 			exit(2);
 		}
-	if (argc - optind != 2) {
+	if (argc - optind < 2) {
 		fputs(usage, stderr);
 		exit(2);
 	}
 	o.adapter = argv[optind];
-	o.disk = argv[optind + 1];
+	o.disks.assign(argv + optind + 1, argv + argc);
 	return o;
 }
 
-/** A block device or a file, read and written past the page cache where that can be. */
-class Disk {
+/** Where hosts come: the address of the adapter. */
+class Listener {
 public:
-	explicit Disk(const std::string &name)
-		: cached_(open(name.c_str(), O_RDWR | O_CLOEXEC)),
-		  direct_(open(name.c_str(), O_RDWR | O_DIRECT | O_CLOEXEC))
+	Listener(const std::string &adapter, uint16_t port)
+		: id_(events_.make_id())
 	{
-		struct stat about;
+		const pavo::Gid gid =
+			pavo::Device::open(adapter)
+				.and_then([](const pavo::Device &device) {
+					return device.address();
+				})
+				.value()
+				.gid;
+		sockaddr_in6 at = {};
 
-		if (cached_ < 0 || fstat(cached_, &about))
-			throw std::system_error(errno, std::generic_category(),
-						name);
-		size_ = uint64_t(about.st_size);
-		if (S_ISBLK(about.st_mode)) {
-			int block;
-
-			if (ioctl(cached_, BLKGETSIZE64, &size_) ||
-			    ioctl(cached_, BLKSSZGET, &block))
-				throw std::system_error(
-					errno, std::generic_category(), name);
-			block_ = uint32_t(block);
-		}
-	}
-	~Disk()
-	{
-		fsync(cached_);
-		close(cached_);
-		if (direct_ >= 0)
-			close(direct_);
-	}
-	Disk(const Disk &) = delete;
-
-	uint64_t size() const { return size_; }
-	/* Past the page cache; below 0: it cannot be. */
-	int direct() const { return direct_; }
-	/* Does the disk move these bytes, and no other, itself? */
-	bool takes(uint32_t length, uint64_t offset) const
-	{
-		return direct_ >= 0 && !(offset % block_) && !(length % block_);
+		/* An IPv4 address is one of IPv6 here: ::ffff:1.2.3.4. */
+		at.sin6_family = AF_INET6;
+		at.sin6_port = htons(port);
+		memcpy(&at.sin6_addr, gid.data(), gid.size());
+		bind(at, gid);
+		if (rdma_listen(id_.get(), 16))
+			fail(errno, "port " + std::to_string(port));
 	}
 
-	/*
-	 * Has the disk write to memory itself, up to the end of its block; there is @room for
-	 * that. Return: it did.
-	 */
-	bool fill(std::byte *to, uint32_t length, uint32_t room,
-		  uint64_t offset) const
-	{
-		uint64_t whole =
-			(uint64_t(length) + block_ - 1) / block_ * block_;
-
-		if (direct_ < 0 || offset % block_ || whole > room)
-			return false;
-		return pread(direct_, to, whole, off_t(offset)) >=
-		       ssize_t(length);
-	}
-	/* Has it read memory itself. Return: it did. */
-	bool drain(const std::byte *from, uint32_t length,
-		   uint64_t offset) const
-	{
-		if (!takes(length, offset))
-			return false;
-		return pwrite(direct_, from, length, off_t(offset)) ==
-		       ssize_t(length);
-	}
-
-	/* The same with a copy by the CPU. Throws. */
-	void read(std::byte *to, uint32_t length, uint64_t offset) const
-	{
-		whole(pread(cached_, to, length, off_t(offset)), length);
-	}
-	void write(const std::byte *from, uint32_t length,
-		   uint64_t offset) const
-	{
-		whole(pwrite(cached_, from, length, off_t(offset)), length);
-	}
+	const CmChannel &events() const { return events_; }
+	ibv_context *context() const { return id_->verbs; }
 
 private:
-	static void whole(ssize_t done, uint32_t length)
+	void bind(const sockaddr_in6 &at, const pavo::Gid &gid)
 	{
-		if (done != ssize_t(length))
-			throw std::system_error(done < 0 ? errno : EIO,
-						std::generic_category(),
-						"disk");
+		sockaddr_in v4 = {};
+		const auto *any = reinterpret_cast<const sockaddr *>(&at);
+
+		if (IN6_IS_ADDR_V4MAPPED(&at.sin6_addr)) {
+			v4.sin_family = AF_INET;
+			v4.sin_port = at.sin6_port;
+			memcpy(&v4.sin_addr, gid.data() + 12, 4);
+			any = reinterpret_cast<const sockaddr *>(&v4);
+		}
+		if (rdma_bind_addr(id_.get(), const_cast<sockaddr *>(any)))
+			fail(errno,
+			     "port " + std::to_string(ntohs(at.sin6_port)));
 	}
 
-	int cached_;
-	int direct_;
-	uint64_t size_ = 0;
-	uint32_t block_ = 512;
+	CmChannel events_;
+	CmId id_;
 };
 
 /** Work of the unit. */
 struct Counts {
+	uint64_t hosts = 0;
 	uint64_t ios = 0;
 	uint64_t bytes = 0;
-	uint64_t operations =
-		0; /* of RDMA: pieces of an I/O, as long as a range */
+	uint64_t most_ios = 0; /* at a time */
+	uint64_t operations = 0; /* of RDMA: pieces of I/Os */
 	uint64_t setups = 0; /* of transfers, by the CPU */
 	uint64_t by_adapter =
 		0; /* pieces whose bytes the adapter has moved by the disk */
-	uint64_t counts = 0; /* calls that counted bytes of a device */
-	uint64_t without_device =
-		0; /* pieces that the CPU copied to or from a range */
 	uint64_t double_buffered = 0; /* pieces by way of ordinary memory */
+};
+
+/** A host that is connected to a disk. */
+struct Host {
+	Host(CmId id, ibv_pd *pd, ibv_comp_channel *channel, const Disk &disk,
+	     const IoAnswer &answer)
+		: end(std::move(id), pd, channel, this), disk(disk)
+	{
+		end.accept(answer);
+	}
+
+	VerbsEnd end;
+	const Disk &disk;
+	uint32_t ios = 0; /* without an answer */
+	uint32_t pieces =
+		0; /* under way: each completes, whatever becomes of the connection */
+	bool leaving = false; /* nothing more is begun for it */
+};
+
+/** An I/O without an answer. */
+struct Io {
+	Host &host;
+	IoRequest request;
+	uint32_t at = 0; /* bytes that were begun */
+	uint32_t pieces = 0; /* under way */
+	bool begun = false; /* there is no other piece */
+	int error = 0;
+};
+
+/** A piece of one: what its completion frees. */
+struct Piece {
+	uint64_t io;
+	bool bounced;
+	uint32_t slot; /* range, or place in the ordinary memory */
+	uint32_t length;
+	uint64_t offset; /* on the disk */
 };
 
 class Unit {
 public:
 	explicit Unit(const Options &options)
-		: o_(options), disk_(o_.disk), group_(meet("").value()),
-		  end_(o_.adapter, group_),
-		  bounce_(end_.pd(), size_t(o_.ranges) * o_.range_size),
+		: o_(options),
+		  disks_(options.disks.begin(), options.disks.end()),
+		  listener_(o_.adapter, o_.port),
+		  pd_(made(ibv_alloc_pd(listener_.context()),
+			   "protection domain")),
+		  channel_(made(ibv_create_comp_channel(listener_.context()),
+				"channel")),
+		  bounce_(pd_.get(), size_t(o_.ranges) * o_.range_size),
 		  before_(counters_of(o_.adapter, "direct_"))
 	{
 		if (!o_.double_buffer)
 			window_.emplace(
 				pavo::DirectWindow::open(
-					end_.pd(), {.base = 0,
+					pd_.get(), {.base = 0,
 						    .ranges = o_.ranges,
 						    .range_size = o_.range_size,
 						    .buffers = o_.buffers})
 					.value());
 		for (uint32_t i = 0; i < o_.ranges; i++)
 			free_bounces_.push_back(i);
-		group_.exchange(disk_.size()).value();
 	}
 
-	void run()
+	/* Until as many hosts have gone as it shall serve, or @signals has one. */
+	void run(int signals)
 	{
-		bool over = false;
+		pollfd look[] = {{listener_.events().fd(), POLLIN, 0},
+				 {channel_->fd, POLLIN, 0},
+				 {signals, POLLIN, 0}};
 
-		while (!over || !ios_.empty()) {
-			look(end_.next());
-			while (!waiting_.empty()) {
-				IoRequest request = waiting_.front();
-
-				waiting_.pop_front();
-				over |= !serve(request);
-			}
+		while (!o_.hosts || gone_ < o_.hosts) {
+			if (::poll(look, std::size(look), -1) < 0)
+				continue;
+			if (look[2].revents)
+				break;
+			if (look[0].revents)
+				take_connection_event();
+			if (look[1].revents)
+				serve(*static_cast<Host *>(
+					VerbsEnd::take_event(channel_.get())));
+			forget_gone();
+			begin_pieces();
 		}
-		group_.barrier().value();
 		report();
 	}
 
 private:
-	/** An I/O that has not been answered. */
-	struct Io {
-		IoRequest request;
-		uint32_t pieces; /* that are under way, and one while more may begin */
-	};
-	/** A piece of one: what its completion frees. */
-	struct Piece {
-		uint64_t io;
-		bool bounce;
-		uint32_t slot; /* range, or place in the ordinary memory */
-		uint32_t length;
-		uint64_t offset; /* on the disk */
-	};
+	/* -------------------------------------------------------- hosts come and go */
 
-	/* Return: the host goes on. */
-	bool serve(const IoRequest &request)
+	void take_connection_event()
 	{
-		if (request.command == IoCommand::end)
-			return false;
-		const int error = check(request);
+		CmEvent event = listener_.events().next(0);
 
-		if (error) {
-			answer(request.tag, error);
-			return true;
+		if (!event)
+			return;
+		if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST)
+			meet(std::move(event));
+		else if (event->event == RDMA_CM_EVENT_DISCONNECTED ||
+			 event->event == RDMA_CM_EVENT_CONNECT_ERROR ||
+			 event->event == RDMA_CM_EVENT_UNREACHABLE)
+			for (Host &host : hosts_)
+				if (host.end.id() == event->id)
+					drop(host, "");
+	}
+
+	void meet(CmEvent event)
+	{
+		CmId id(event->id);
+		const auto asked = private_data<IoQuestion>(*event);
+
+		event.reset(); /* rdma_destroy_id() waits for that */
+		const IoAnswer answer = answer_to(asked);
+
+		if (answer.error) {
+			rdma_reject(id.get(), &answer, sizeof(answer));
+			return;
 		}
-		const uint64_t io = ++last_io_;
+		/* If one cannot be served, the others are. */
+		try {
+			hosts_.emplace_back(std::move(id), pd_.get(),
+					    channel_.get(), disks_[asked->disk],
+					    answer);
+			counts_.hosts++;
+		} catch (const std::exception &error) {
+			fprintf(stderr, "io_unit: a host: %s\n", error.what());
+		}
+	}
 
-		ios_[io] = {request, 1};
+	IoAnswer answer_to(const std::optional<IoQuestion> &asked) const
+	{
+		const uint32_t disks = uint32_t(disks_.size());
+
+		if (!asked)
+			return {0, disks, EPROTO};
+		if (asked->disk >= disks)
+			return {0, disks, ENXIO};
+		if (hosts_.size() >= most_hosts)
+			return {0, disks, EUSERS};
+		return {disks_[asked->disk].size(), disks, 0};
+	}
+
+	/* Begins nothing more for a host; it is gone when all that was begun is over. */
+	static void drop(Host &host, const std::string &why)
+	{
+		if (host.leaving)
+			return;
+		if (!why.empty())
+			fprintf(stderr, "io_unit: %s: %s\n",
+				host.disk.name().c_str(), why.c_str());
+		host.leaving = true;
+		host.end.disconnect();
+	}
+
+	static bool is_gone(const Host &host)
+	{
+		return host.leaving && !host.pieces;
+	}
+
+	void forget_gone()
+	{
+		std::erase_if(ios_, [](const auto &io) {
+			return is_gone(io.second.host);
+		});
+		std::erase_if(waiting_,
+			      [&](uint64_t io) { return !ios_.contains(io); });
+		gone_ += uint32_t(hosts_.remove_if(is_gone));
+	}
+
+	/* ------------------------------------------------------------------- requests */
+
+	/* All that has completed at a host. */
+	void serve(Host &host)
+	{
+		try {
+			host.end.arm();
+			while (const std::optional<ibv_wc> wc = host.end.poll())
+				look(host, *wc);
+		} catch (const std::exception &error) {
+			drop(host, error.what());
+		}
+	}
+
+	void look(Host &host, const ibv_wc &wc)
+	{
+		if (VerbsEnd::is_message(wc)) {
+			if (wc.status == IBV_WC_SUCCESS && !host.leaving)
+				take(host, host.end.take<IoRequest>(wc));
+		} else if (pieces_.contains(wc.wr_id)) {
+			complete(wc);
+		}
+		/* Else a status has gone. */
+	}
+
+	void take(Host &host, const IoRequest &request)
+	{
+		const int error = check(host, request);
+
+		if (host.ios == io_depth)
+			throw std::runtime_error("the host asks for more I/Os "
+						 "at a time than it may");
+		host.ios++;
+		if (error) {
+			answer(host, request.tag, error);
+			return;
+		}
+		ios_.emplace(++last_io_, Io{host, request});
+		waiting_.push_back(last_io_);
 		counts_.ios++;
 		counts_.bytes += request.length;
-		for (uint32_t at = 0; at < request.length; at += o_.range_size)
-			begin(io, at,
-			      std::min(o_.range_size, request.length - at));
-		end_piece(io);
-		return true;
+		counts_.most_ios =
+			std::max<uint64_t>(counts_.most_ios, ios_.size());
 	}
 
 	/* The host may ask for anything. */
-	int check(const IoRequest &request) const
+	static int check(const Host &host, const IoRequest &request)
 	{
 		if (request.command != IoCommand::read &&
 		    request.command != IoCommand::write)
 			return EOPNOTSUPP;
 		if (!request.length || request.length > io_most)
 			return EMSGSIZE;
-		if (request.offset > disk_.size() ||
-		    request.length > disk_.size() - request.offset)
+		if (request.offset > host.disk.size() ||
+		    request.length > host.disk.size() - request.offset)
 			return ENXIO;
 		return 0;
 	}
 
-	/* One operation of an I/O: its bytes from @at on. */
-	void begin(uint64_t io, uint32_t at, uint32_t length)
+	static void answer(Host &host, uint32_t tag, int error)
 	{
-		const IoRequest request = ios_[io].request;
-		const bool read = request.command == IoCommand::read;
-		Piece piece{io, true, 0, length, request.offset + at};
+		host.ios--;
+		host.end.send(IoStatus{tag, error}, 0);
+	}
 
-		counts_.operations++;
-		ios_[io].pieces++;
-		if (window_ && post(piece, request, at)) {
-			if (disk_.takes(length, piece.offset))
-				counts_.by_adapter++;
-			else if (read)
-				fill_range(piece);
+	/* --------------------------------------------------------------------- pieces */
+
+	/* A piece of each I/O in turn, as long as there is room for one. */
+	void begin_pieces()
+	{
+		while (!waiting_.empty()) {
+			const uint64_t number = waiting_.front();
+			Io &io = ios_.at(number);
+
+			if (!io.host.leaving && !io.error && !begin(number, io))
+				return;
+			waiting_.pop_front();
+			io.begun = io.host.leaving || io.error ||
+				   io.at == io.request.length;
+			if (io.begun)
+				end_if_done(number, io);
 			else
-				drain_range(piece);
-			return;
+				waiting_.push_back(number);
 		}
-		counts_.double_buffered++;
-		if (read)
-			bounced_read(piece, request, at);
-		else
-			bounced_write(piece, request, at);
+	}
+
+	/* The next piece of an I/O. Return: false: there is no room. */
+	bool begin(uint64_t number, Io &io)
+	{
+		const uint64_t offset = io.request.offset + io.at;
+		/* Its end is one of a range on the disk, so that few blocks are cut. */
+		const uint32_t length = std::min(
+			io.request.length - io.at,
+			uint32_t(o_.range_size - offset % o_.range_size));
+		Piece piece{number, false, 0, length, offset};
+
+		try {
+			if (window_ &&
+			    io.host.disk.moves(offset, armed_bytes(io, length)))
+				return begin_direct(io, piece);
+			return begin_bounced(io, piece);
+		} catch (const std::exception &error) {
+			drop(io.host, error.what());
+			return true;
+		}
+	}
+
+	/* A disk is read by whole blocks, of which only the I/O's bytes are sent. */
+	static uint32_t armed_bytes(const Io &io, uint32_t length)
+	{
+		return io.request.command == IoCommand::read ?
+			       io.host.disk.whole_blocks(length) :
+			       length;
 	}
 
 	/*
-	 * Arms a range for the piece and posts its request, and has the adapter start the disk if
-	 * that takes the bytes: one set-up. False: the pool has no buffer.
+	 * Arms a range for the piece and posts its request, and has the adapter start the disk: one
+	 * set-up.
 	 */
-	bool post(Piece &piece, const IoRequest &request, uint32_t at)
+	bool begin_direct(Io &io, Piece &piece)
 	{
-		const bool read = request.command == IoCommand::read;
-		std::optional<uint32_t> range = window_->take();
+		const bool read = io.request.command == IoCommand::read;
+		const std::optional<uint32_t> range = window_->take();
 
-		while (!range) {
-			wait_for_completion();
-			range = window_->take();
-		}
-		piece.slot = *range;
+		if (!range)
+			return false;
 		ibv_sge sge = window_->sge(*range, piece.length);
 		ibv_send_wr wr = VerbsEnd::request(
 			read ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ, sge,
-			request.address + at, request.rkey, last_piece_ + 1);
+			io.request.address + io.at, io.request.rkey,
+			last_piece_ + 1);
+		const pavo::Result<void> started = pavo::post_io(
+			*window_,
+			{*range, armed_bytes(io, piece.length),
+			 io.host.disk.direct(), piece.offset,
+			 read ? pavo::Direction::write : pavo::Direction::read},
+			io.host.end.qp(), wr);
 
-		if (!start(piece, read, wr)) {
+		if (!started.has_value()) {
 			window_->give(*range);
-			return false;
+			/* The pool has no buffer: the next completion brings one. */
+			if (!pieces_.empty() &&
+			    started ==
+				    pavo::Unexpected(
+					    std::errc::
+						    resource_unavailable_try_again))
+				return false;
+			started.value();
 		}
-		piece.bounce = false;
-		remember(piece);
+		piece.slot = *range;
+		counts_.by_adapter++;
 		counts_.setups++;
+		remember(io, piece);
 		return true;
 	}
 
-	/* False: the pool has no buffer. */
-	bool start(const Piece &piece, bool read, ibv_send_wr &wr)
+	/* Two transfers, the second one when the first one is over. */
+	bool begin_bounced(Io &io, Piece &piece)
 	{
-		const pavo::Direction direction =
-			read ? pavo::Direction::write : pavo::Direction::read;
+		const bool read = io.request.command == IoCommand::read;
 
-		if (disk_.takes(piece.length, piece.offset)) {
-			const pavo::Result<void> started = pavo::post_io(
-				*window_,
-				{piece.slot, piece.length, disk_.direct(),
-				 piece.offset, direction},
-				end_.qp(), wr);
-
-			if (started ==
-			    pavo::Unexpected(
-				    std::errc::resource_unavailable_try_again))
-				return false;
-			started.value();
+		if (free_bounces_.empty())
+			return false;
+		piece.bounced = true;
+		piece.slot = free_bounces_.back();
+		if (read)
+			io.error = io.host.disk.read(
+				bounce_of(piece), piece.length, piece.offset);
+		if (io.error)
 			return true;
-		}
-		pavo::ArmOptions options;
-
-		options.direction = direction;
-		options.no_buffer = pavo::NoBuffer::fall_back;
-		options.whole = !read;
-		return pavo::post_direct(*window_, piece.slot, piece.length,
-					 end_.qp(), wr, options)
-			       .value() == pavo::Armed::armed;
+		io.host.end.move(read ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ,
+				 {reinterpret_cast<uintptr_t>(bounce_of(piece)),
+				  piece.length, bounce_.lkey()},
+				 io.request.address + io.at, io.request.rkey,
+				 last_piece_ + 1);
+		free_bounces_.pop_back();
+		counts_.double_buffered++;
+		counts_.setups += 2;
+		remember(io, piece);
+		return true;
 	}
 
-	uint64_t remember(const Piece &piece)
+	std::byte *bounce_of(const Piece &piece) const
+	{
+		return bounce_.at(size_t(piece.slot) * o_.range_size);
+	}
+
+	void remember(Io &io, const Piece &piece)
 	{
 		pieces_[++last_piece_] = piece;
-		return last_piece_;
+		io.at += piece.length;
+		io.pieces++;
+		io.host.pieces++;
+		counts_.operations++;
 	}
 
-	/* Disk to link: the write waits in its queue for the last byte. */
-	void fill_range(const Piece &piece)
+	void complete(const ibv_wc &wc)
 	{
-		std::byte *to = window_->memory(piece.slot).data();
+		const Piece piece = pieces_.at(wc.wr_id);
+		Io &io = ios_.at(piece.io);
+		const bool good = wc.status == IBV_WC_SUCCESS;
 
-		if (disk_.fill(to, piece.length, o_.range_size, piece.offset)) {
-			counts_.counts++;
-			count(piece);
-			return;
-		}
-		/* Not a whole block of the disk: the CPU does it. */
-		std::vector<std::byte> bytes(piece.length);
-
-		counts_.without_device++;
-		disk_.read(bytes.data(), piece.length, piece.offset);
-		window_->write(piece.slot, 0, bytes).value();
-	}
-
-	/* Link to disk: the unit starts the disk when the response is there. */
-	void drain_range(const Piece &piece)
-	{
-		window_->wait_readable(piece.slot, std::chrono::seconds(30))
-			.value();
-		if (disk_.drain(window_->memory(piece.slot).data(),
-				piece.length, piece.offset)) {
-			counts_.counts++;
-			count(piece);
-			return;
-		}
-		std::vector<std::byte> bytes(piece.length);
-
-		counts_.without_device++;
-		for (uint32_t done = 0; done < piece.length;)
-			done += uint32_t(
-				window_->read(piece.slot, done,
-					      std::span(bytes).subspan(done))
-					.value());
-		disk_.write(bytes.data(), piece.length, piece.offset);
-	}
-
-	/* The device may drop its references to pages shortly after it has completed. */
-	void count(const Piece &piece)
-	{
-		pavo::Result<void> counted;
-
-		do
-			counted = window_->commit(piece.slot, piece.length);
-		while (counted ==
-		       pavo::Unexpected(std::errc::device_or_resource_busy));
-		counted.value();
-	}
-
-	uint32_t take_bounce()
-	{
-		while (free_bounces_.empty())
-			wait_for_completion();
-		uint32_t slot = free_bounces_.back();
-
-		free_bounces_.pop_back();
-		return slot;
-	}
-
-	ibv_sge bounce_sge(const Piece &piece) const
-	{
-		return {bounce_.address(size_t(piece.slot) * o_.range_size),
-			piece.length, bounce_.lkey()};
-	}
-
-	/* Two transfers, the second one when the first one is over. */
-	void bounced_read(Piece &piece, const IoRequest &request, uint32_t at)
-	{
-		piece.slot = take_bounce();
-		std::byte *memory =
-			bounce_.at(size_t(piece.slot) * o_.range_size);
-
-		counts_.setups += 2;
-		if (!disk_.fill(memory, piece.length, o_.range_size,
-				piece.offset))
-			disk_.read(memory, piece.length, piece.offset);
-		end_.move(IBV_WR_RDMA_WRITE, bounce_sge(piece),
-			  request.address + at, request.rkey, remember(piece));
-	}
-
-	void bounced_write(Piece &piece, const IoRequest &request, uint32_t at)
-	{
-		piece.slot = take_bounce();
-		counts_.setups += 2;
-		end_.move(IBV_WR_RDMA_READ, bounce_sge(piece),
-			  request.address + at, request.rkey, remember(piece));
-	}
-
-	/* The second transfer of a piece. */
-	void finish_bounced_write(const Piece &piece) const
-	{
-		const std::byte *memory =
-			bounce_.at(size_t(piece.slot) * o_.range_size);
-
-		if (!disk_.drain(memory, piece.length, piece.offset))
-			disk_.write(memory, piece.length, piece.offset);
-	}
-
-	/* While an operation needs room; requests of the host wait. */
-	void wait_for_completion()
-	{
-		const size_t open = pieces_.size();
-
-		while (pieces_.size() == open)
-			look(end_.next());
-	}
-
-	void look(const ibv_wc &wc)
-	{
-		if (!VerbsEnd::is_message(wc)) {
-			complete(wc.wr_id);
-			return;
-		}
-		waiting_.push_back(end_.take<IoRequest>(wc));
-		if (waiting_.size() > io_depth + 1)
-			throw std::runtime_error("the host asks for more I/Os "
-						 "at a time than it may");
-	}
-
-	void complete(uint64_t id)
-	{
-		auto found = pieces_.find(id);
-
-		/* That of a status. */
-		if (found == pieces_.end())
-			return;
-		const Piece piece = found->second;
-
-		pieces_.erase(found);
-		if (piece.bounce) {
-			if (ios_[piece.io].request.command == IoCommand::write)
-				finish_bounced_write(piece);
+		pieces_.erase(wc.wr_id);
+		io.pieces--;
+		io.host.pieces--;
+		if (!good)
+			drop(io.host, why_failed(piece, wc));
+		else if (piece.bounced && !io.error &&
+			 io.request.command == IoCommand::write)
+			io.error = io.host.disk.write(
+				bounce_of(piece), piece.length, piece.offset);
+		if (piece.bounced)
 			free_bounces_.push_back(piece.slot);
-		} else {
+		else
 			window_->give(piece.slot);
-		}
-		end_piece(piece.io);
+		if (io.begun)
+			end_if_done(piece.io, io);
 	}
 
-	void end_piece(uint64_t io)
+	/* The connection fails with a request: by the host's memory, or the disk. */
+	std::string why_failed(const Piece &piece, const ibv_wc &wc) const
 	{
-		if (--ios_[io].pieces)
+		const int error = piece.bounced ?
+					  0 :
+					  window_->registers(piece.slot).error;
+
+		return error ? strerror(error) : ibv_wc_status_str(wc.status);
+	}
+
+	void end_if_done(uint64_t number, const Io &io)
+	{
+		if (io.pieces || io.host.leaving)
 			return;
-		answer(ios_[io].request.tag, 0);
-		ios_.erase(io);
-	}
-
-	void answer(uint32_t tag, int error)
-	{
-		end_.send(IoStatus{tag, error}, 0);
+		answer(io.host, io.request.tag, io.error);
+		ios_.erase(number);
 	}
 
 	void report() const;
 
 	const Options &o_;
-	Disk disk_;
-	pavo::Group group_;
-	VerbsEnd end_;
+	std::vector<Disk> disks_;
+	Listener listener_;
+	Pd pd_;
+	Channel channel_;
 	Memory bounce_;
 	std::optional<pavo::DirectWindow> window_;
 	std::vector<std::pair<std::string, uint64_t>> before_;
 	std::vector<uint32_t> free_bounces_;
-	std::deque<IoRequest> waiting_;
+	std::list<Host> hosts_;
 	std::map<uint64_t, Io> ios_;
 	std::map<uint64_t, Piece> pieces_;
+	std::deque<uint64_t> waiting_; /* I/Os of which something is not begun */
 	uint64_t last_io_ = 0;
 	uint64_t last_piece_ = 0;
+	uint32_t gone_ = 0;
 	Counts counts_;
 };
 
 void Unit::report() const
 {
 	std::vector<std::pair<std::string, uint64_t>> lines = {
+		{"hosts", counts_.hosts},
 		{"ios", counts_.ios},
 		{"bytes", counts_.bytes},
+		{"most_ios", counts_.most_ios},
 		{"operations", counts_.operations},
 		{"setups", counts_.setups},
 		{"by_adapter", counts_.by_adapter},
-		{"counts", counts_.counts},
-		{"without_device", counts_.without_device},
 		{"double_buffered", counts_.double_buffered}};
 
 	for (const auto &[name, value] : counters_of(o_.adapter, "direct_"))
@@ -606,6 +650,18 @@ void Unit::report() const
 		printf("}\n");
 }
 
+/* A file that SIGINT and SIGTERM make readable. */
+int catch_signals()
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigprocmask(SIG_BLOCK, &set, nullptr);
+	return signalfd(-1, &set, SFD_CLOEXEC);
+}
+
 } // namespace
 
 int main(int argc, char **argv)
@@ -613,7 +669,7 @@ int main(int argc, char **argv)
 	try {
 		Options options = parse(argc, argv);
 
-		Unit(options).run();
+		Unit(options).run(catch_signals());
 		return 0;
 	} catch (const std::exception &error) {
 		fprintf(stderr, "io_unit: %s\n", error.what());

@@ -1,32 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* io_unit.hpp - messages between an I/O unit and its host, and bytes of a test disk. */
+/* io_unit.hpp - messages between an I/O unit and its hosts, and bytes of a test disk. */
 #ifndef PAVO_EXAMPLES_IO_UNIT_HPP
 #define PAVO_EXAMPLES_IO_UNIT_HPP
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
-
-#include <pavo/group.hpp>
 
 namespace examples {
 
-/** The unit and its host, as a group. @unit: its address; empty: this is the unit. */
-inline pavo::Result<pavo::Group> meet(const std::string &unit)
-{
-	return pavo::Group::join(
-		{.host = unit, .port = 7478, .size = 2, .key = 0x696f756e6974});
-}
-
+/** Port of rdma_cm where a unit waits for hosts. */
+constexpr uint16_t io_port = 7478;
 /** Bytes of an I/O at most. */
 constexpr uint32_t io_most = 16 << 20;
 /** I/Os that a host may have at a time. */
 constexpr uint32_t io_depth = 64;
 
+/** A host asks for a disk of the unit, with its request for a connection. */
+struct IoQuestion {
+	uint32_t disk; /* the first one is 0 */
+};
+
+/** The unit's answer, with its acceptance or refusal. */
+struct IoAnswer {
+	uint64_t size; /* bytes of the disk */
+	uint32_t disks; /* of the unit */
+	int32_t error; /* errno; 0: the connection is accepted */
+};
+
 enum class IoCommand : uint32_t {
 	read = 1, /* of the disk: from there to the host's memory */
 	write = 2, /* the other direction */
-	end = 3, /* the host has no more */
 };
 
 /** A host asks for this. */
