@@ -6,7 +6,7 @@
 # pavo-vm, as root in a guest of its own; results go to $PAVO_OUT.
 #
 # usage: direct-guest.sh PROGRAMS ROUNDS WAYS WIRES [pavo-bench-direct options]
-#   WAYS   of direct,double,region,nvmet,disk,link; their order turns round every round
+#   WAYS   of direct,io,region,uring,double,nvmet,disk,link; their order turns round every round
 #   WIRES  of near,cut: same-host peers, and interfaces that do not segment tunnels
 # leaves: environment; ROUND-WAY.jsonl and WAY.maps for each measurement; pavo.kallsyms; in
 #   finished the names of those that came to their end

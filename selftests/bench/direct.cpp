@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * direct.cpp - I/Os of a disk by an I/O unit, in each of the ways that it can go: one at a time, a
- * host asks by a message, the unit has the disk read and answers by an RDMA write and a status.
+ * direct.cpp - I/Os of a disk by an I/O unit, in each of the ways that it can go: a host asks by
+ * messages, one or many at a time, the unit has the disk read and answers by RDMA writes and statuses.
  * Both ends are threads of this program. Started by ./direct-guest.sh, once for each way and round;
- * prints a line of JSON for each size.
+ * prints a line of JSON for each size and depth.
  *
  *   direct  the disk fills a range of a direct window, whose last byte sends the write
  *   io      the adapter has the disk fill a range, and sends when that is done
  *   double  it fills ordinary memory, which the unit copies to a region and sends
  *   region  it fills a region, which the unit sends
+ *   uring   the same, by io_uring with fixed buffers and a fixed file
  *   nvmet   the kernel's NVMe over fabrics does all of it: DISK is what the host sees
  *   disk    a part alone: the disk is read, and nothing is sent
  *   link    the other part alone: the bytes are in a region of the unit before
@@ -17,13 +18,17 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <iostream>
-#include <memory>
 #include <functional>
+#include <memory>
+#include <span>
 #include <thread>
+#include <vector>
 
 #include <fmt/format.h>
+#include <liburing.h>
 #include <nlohmann/json.hpp>
 
 #include <pavo/direct_post.hpp>
@@ -43,16 +48,24 @@ using examples::IoCommand;
 using examples::IoRequest;
 using examples::IoStatus;
 
+/* Ends the unit of a measurement. */
+constexpr IoCommand no_more{UINT32_MAX};
+
 constexpr size_t most_size = 65536;
 constexpr size_t most_ios = area_bytes / most_size; /* each has a place */
 constexpr size_t warm_up = 16;
-constexpr size_t slots = 8; /* of the unit: ranges, buffers, statuses */
+constexpr size_t most_depth = 16;
+constexpr size_t slots =
+	2 * most_depth; /* of the unit: ranges, buffers, statuses */
+/* No unit serves these: there is no list of I/Os. */
+constexpr const char *one_at_a_time[] = {"disk", "nvmet"};
 
 struct Options {
 	std::string way;
 	std::string disk;
 	std::string devices[2]; /* of the host and of the unit */
 	std::vector<size_t> sizes{4096, most_size};
+	std::vector<size_t> depths{1, most_depth};
 	size_t ios = most_ios;
 	uint64_t seed = 1;
 	std::string wire;
@@ -103,26 +116,36 @@ Heap make_heap()
 constexpr size_t message_size = 64;
 static_assert(sizeof(IoRequest) <= message_size);
 
-void post_receive(End &end, uint8_t *to)
+/* Receives of messages, by their numbers, in one list. */
+void post_receives(End &end, uint8_t *area, std::span<const uint64_t> numbers)
 {
-	ibv_sge sge = {uintptr_t(to), uint32_t(message_size), end.mr->lkey};
-	ibv_recv_wr wr = {.sg_list = &sge, .num_sge = 1};
+	ibv_sge sges[slots];
+	ibv_recv_wr wrs[slots];
 
-	post(end.qps[0].get(), &wr);
+	for (size_t i = 0; i < numbers.size(); i++) {
+		sges[i] = {uintptr_t(area + numbers[i] * message_size),
+			   uint32_t(message_size), end.mr->lkey};
+		wrs[i] = {.wr_id = numbers[i],
+			  .next = i + 1 < numbers.size() ? &wrs[i + 1] :
+							   nullptr,
+			  .sg_list = &sges[i],
+			  .num_sge = 1};
+	}
+	post(end.qps[0].get(), wrs);
 }
 
 /* A message, and an RDMA write in front of it. */
 struct Posted {
-	Posted(End &end, const void *message, size_t length)
-		: message_sge{uintptr_t(message), uint32_t(length),
-			      end.mr->lkey}
+	void set_message(End &end, const void *message, size_t length)
 	{
+		message_sge = {uintptr_t(message), uint32_t(length),
+			       end.mr->lkey};
 		message_wr.sg_list = &message_sge;
 		message_wr.num_sge = 1;
 		message_wr.opcode = IBV_WR_SEND;
 		message_wr.send_flags = IBV_SEND_SIGNALED;
+		message_wr.next = nullptr;
 	}
-	Posted(const Posted &) = delete;
 
 	ibv_send_wr &with_write(const ibv_sge &data, const IoRequest &request)
 	{
@@ -136,54 +159,76 @@ struct Posted {
 		return data_wr;
 	}
 
-	ibv_sge data_sge = {}, message_sge;
+	ibv_sge data_sge = {}, message_sge = {};
 	ibv_send_wr data_wr = {}, message_wr = {};
 };
 
 /* ------------------------------------------------------------------- the unit */
 
-/* Brings the bytes of a request to the host, and the answer behind them. */
-using Bring = std::function<void(const IoRequest &request, size_t slot,
-				 Posted &answer)>;
+/* An I/O that the host has asked for, and the answer to it. */
+struct Asked {
+	IoRequest request;
+	size_t slot;
+	Posted answer;
+};
+
+/* One list of all requests: the answers, each behind the write of its bytes. */
+ibv_send_wr &chain(std::span<Asked> asked)
+{
+	for (size_t i = 1; i < asked.size(); i++)
+		asked[i - 1].answer.message_wr.next = &asked[i].answer.data_wr;
+	return asked[0].answer.data_wr;
+}
+
+/* Brings the bytes of requests to the host, and the answers behind them. */
+using Bring = std::function<void(std::span<Asked> asked)>;
 
 /* Serves requests until the host has no more. */
 class Unit {
 public:
 	/* One request more than a host has at a time finds a receive. */
-	Unit(End &end, Bring &&bring) : end_(end), bring_(std::move(bring))
+	Unit(End &end, size_t depth, Bring &&bring)
+		: end_(end), depth_(depth), bring_(std::move(bring))
 	{
-		for (size_t i = 0; i < 2; i++)
-			post_receive(end, message(i));
+		for (uint64_t i = 0; i <= depth; i++)
+			taken_.push_back(i);
+		post_receives(end, end_.in, taken_);
 	}
 
 	void run()
 	{
-		for (size_t i = 0;; i = !i) {
-			ibv_wc wc;
+		ibv_wc wc[most_depth];
 
-			end_.received.wait(&wc, 1);
-			IoRequest request;
+		for (;;) {
+			const int found = end_.received.wait(wc, int(depth_));
 
-			memcpy(&request, message(i), sizeof(request));
-			if (request.command == IoCommand::end)
-				return;
-			post_receive(end_, message(i));
-			serve(request);
+			taken_.clear();
+			for (int i = 0; i < found; i++)
+				if (!take(wc[i].wr_id))
+					return;
+			post_receives(end_, end_.in, taken_);
+			bring_({asked_, taken_.size()});
 		}
 	}
 
 private:
-	uint8_t *message(size_t i) const { return end_.in + i * message_size; }
-
-	void serve(const IoRequest &request)
+	/* False: it is the last one. */
+	bool take(uint64_t number)
 	{
-		size_t slot = take_slot();
-		auto *status = reinterpret_cast<IoStatus *>(message(2 + slot));
+		Asked &asked = asked_[taken_.size()];
 
-		*status = {request.tag, 0};
-		Posted answer(end_, status, sizeof(*status));
+		memcpy(&asked.request, end_.in + number * message_size,
+		       sizeof(asked.request));
+		if (asked.request.command == no_more)
+			return false;
+		asked.slot = take_slot();
+		auto *status = reinterpret_cast<IoStatus *>(
+			end_.in + (slots + asked.slot) * message_size);
 
-		bring_(request, slot, answer);
+		*status = {asked.request.tag, 0};
+		asked.answer.set_message(end_, status, sizeof(*status));
+		taken_.push_back(number);
+		return true;
 	}
 
 	/* A slot is free again when the host has its status. */
@@ -198,7 +243,10 @@ private:
 	}
 
 	End &end_;
+	size_t depth_;
 	Bring bring_;
+	Asked asked_[most_depth] = {};
+	std::vector<uint64_t> taken_; /* receives whose requests are served */
 	uint64_t begun_ = 0, done_ = 0;
 };
 
@@ -223,69 +271,154 @@ Bring bring_direct(End &end, const Disk &disk, size_t size, Work &work)
 {
 	auto window = open_window(end, size);
 
-	return [&, window](const IoRequest &request, size_t slot,
-			   Posted &answer) {
-		const auto range = uint32_t(slot);
+	return [&, window](std::span<Asked> all) {
+		for (Asked &asked : all) {
+			const IoRequest &request = asked.request;
+			const auto range = uint32_t(asked.slot);
 
-		must(pavo::post_direct(
-			     *window, range, request.length, end.qps[0].get(),
-			     answer.with_write(window->sge(range,
-							   request.length),
-					       request)),
-		     "post to a range");
-		disk.read(window->memory(range).data(), request.length,
-			  request.offset);
-		/* The device may put its pages a moment after it said that it is done. */
-		for (;; work.again++) {
-			pavo::Result<void> told =
-				window->commit(range, request.length);
+			must(pavo::post_direct(
+				     *window, range, request.length,
+				     end.qps[0].get(),
+				     asked.answer.with_write(
+					     window->sge(range, request.length),
+					     request)),
+			     "post to a range");
+			disk.read(window->memory(range).data(), request.length,
+				  request.offset);
+			/* The device may put its pages a moment after it said that it is done. */
+			for (;; work.again++) {
+				pavo::Result<void> told =
+					window->commit(range, request.length);
 
-			if (told == pavo::Unexpected(
+				if (told ==
+				    pavo::Unexpected(
 					    std::errc::device_or_resource_busy))
-				continue;
-			must(std::move(told), "count of a range");
-			return;
+					continue;
+				must(std::move(told), "count of a range");
+				break;
+			}
 		}
 	};
 }
 
-/* The disk fills a range, and the adapter knows when: one call is all. */
+/* The disk fills ranges, and the adapter knows when: one call is all. */
 Bring bring_io(End &end, const Disk &disk, size_t size)
 {
 	auto window = open_window(end, size);
 
-	return [&, window](const IoRequest &request, size_t slot,
-			   Posted &answer) {
-		const pavo::DirectIo io = {.range = uint32_t(slot),
-					   .length = request.length,
-					   .fd = disk.fd(),
-					   .offset = request.offset};
+	return [&, window](std::span<Asked> all) {
+		pavo_direct_io_args ios[most_depth];
+		pavodv_direct plain = {};
+		ibv_send_wr *bad;
 
-		must(pavo::post_io(
-			     *window, io, end.qps[0].get(),
-			     answer.with_write(window->sge(io.range, io.length),
-					       request)),
-		     "an I/O of a range");
+		plain.context = window->context();
+		plain.handle = window->handle();
+		for (size_t i = 0; i < all.size(); i++) {
+			const IoRequest &request = all[i].request;
+			const auto range = uint32_t(all[i].slot);
+
+			ios[i] = {range, request.length, 0, disk.fd(),
+				  request.offset};
+			all[i].answer.with_write(
+				window->sge(range, request.length), request);
+		}
+		const int error =
+			pavodv_direct_io(&plain, ios, uint32_t(all.size()),
+					 end.qps[0].get(), &chain(all), &bad);
+
+		must(!error,
+		     fmt::format("I/Os of ranges: {}", strerror(error)));
 	};
+}
+
+uint8_t *region_at(End &end, const Asked &asked)
+{
+	return end.out + asked.slot * most_size;
+}
+
+/* Sends what lies in the region, all of it by one post. */
+void send_region(End &end, std::span<Asked> all)
+{
+	for (Asked &asked : all)
+		asked.answer.with_write({uintptr_t(region_at(end, asked)),
+					 asked.request.length, end.mr->lkey},
+					asked.request);
+	post(end.qps[0].get(), &chain(all));
 }
 
 /* The disk fills a region, which is sent then; or memory that is copied to it. */
 Bring bring_region(End &end, const Disk &disk, Heap heap, Work &work)
 {
-	return [&, heap](const IoRequest &request, size_t slot,
-			 Posted &answer) {
-		uint8_t *at = end.out + slot * most_size;
+	return [&, heap](std::span<Asked> all) {
+		for (const Asked &asked : all) {
+			const IoRequest &request = asked.request;
+			uint8_t *at = region_at(end, asked);
 
-		disk.read(heap ? heap.get() : at, request.length,
-			  request.offset);
-		if (heap) {
-			memcpy(at, heap.get(), request.length);
-			work.copied += request.length;
+			disk.read(heap ? heap.get() : at, request.length,
+				  request.offset);
+			if (heap) {
+				memcpy(at, heap.get(), request.length);
+				work.copied += request.length;
+			}
 		}
-		post(end.qps[0].get(),
-		     &answer.with_write({uintptr_t(at), request.length,
-					 end.mr->lkey},
-					request));
+		send_region(end, all);
+	};
+}
+
+/* An io_uring that knows the disk and the region. */
+class Uring {
+public:
+	Uring(const Disk &disk, End &end)
+	{
+		const iovec region = {end.out, area_bytes};
+		const int fd = disk.fd();
+
+		must(!io_uring_queue_init(slots, &ring_, 0), "io_uring");
+		must(!io_uring_register_buffers(&ring_, &region, 1) &&
+			     !io_uring_register_files(&ring_, &fd, 1),
+		     "io_uring: fixed buffers");
+	}
+	~Uring() { io_uring_queue_exit(&ring_); }
+	Uring(const Uring &) = delete;
+
+	void begin_read(uint8_t *to, uint32_t length, uint64_t offset)
+	{
+		io_uring_sqe *sqe = io_uring_get_sqe(&ring_);
+
+		io_uring_prep_read_fixed(sqe, 0, to, length, offset, 0);
+		sqe->flags |= IOSQE_FIXED_FILE;
+		sqe->user_data = length;
+	}
+
+	/* Submits all, and waits for all: one call, if none is slow. */
+	void finish(unsigned count)
+	{
+		io_uring_cqe *cqe;
+
+		must(io_uring_submit_and_wait(&ring_, count) >= 0, "io_uring");
+		for (; count; count--) {
+			must(!io_uring_wait_cqe(&ring_, &cqe) &&
+				     uint64_t(cqe->res) == cqe->user_data,
+			     "a read of the disk was short");
+			io_uring_cqe_seen(&ring_, cqe);
+		}
+	}
+
+private:
+	io_uring ring_;
+};
+
+Bring bring_uring(End &end, const Disk &disk)
+{
+	auto ring = std::make_shared<Uring>(disk, end);
+
+	return [&, ring](std::span<Asked> all) {
+		for (const Asked &asked : all)
+			ring->begin_read(region_at(end, asked),
+					 asked.request.length,
+					 asked.request.offset);
+		ring->finish(unsigned(all.size()));
+		send_region(end, all);
 	};
 }
 
@@ -293,11 +426,13 @@ Bring bring_region(End &end, const Disk &disk, Heap heap, Work &work)
 Bring bring_link(End &end, uint64_t seed)
 {
 	pattern_fill(end.out, area_bytes, seed, 0);
-	return [&](const IoRequest &request, size_t, Posted &answer) {
-		post(end.qps[0].get(),
-		     &answer.with_write({uintptr_t(end.out + request.offset),
-					 request.length, end.mr->lkey},
-					request));
+	return [&](std::span<Asked> all) {
+		for (Asked &asked : all)
+			asked.answer.with_write(
+				{uintptr_t(end.out + asked.request.offset),
+				 asked.request.length, end.mr->lkey},
+				asked.request);
+		post(end.qps[0].get(), &chain(all));
 	};
 }
 
@@ -310,6 +445,8 @@ Bring make_bring(const Options &options, End &end, const Disk &disk,
 		return bring_io(end, disk, size);
 	if (options.way == "link")
 		return bring_link(end, options.seed);
+	if (options.way == "uring")
+		return bring_uring(end, disk);
 	return bring_region(end, disk,
 			    options.way == "double" ? make_heap() : nullptr,
 			    work);
@@ -317,13 +454,15 @@ Bring make_bring(const Options &options, End &end, const Disk &disk,
 
 /* ------------------------------------------------------------------- the host */
 
-/* The I/Os of one measurement: @ask brings the bytes of one to @to. */
+/* The I/Os of one measurement: @ask brings the bytes of as many as are given to @to. */
 template <class Ask>
-void measure(const Options &options, uint8_t *memory, size_t size, Ask &&ask)
+void measure(const Options &options, uint8_t *memory, size_t size, size_t depth,
+	     Ask &&ask)
 {
 	auto run = [&](size_t count) {
-		for (size_t i = 0; i < count; i++)
-			ask(memory + i * size, i * size);
+		for (size_t i = 0; i < count; i += depth)
+			ask(memory + i * size, i * size,
+			    std::min(depth, count - i));
 	};
 
 	run(std::min(warm_up, options.ios));
@@ -342,8 +481,8 @@ void measure(const Options &options, uint8_t *memory, size_t size, Ask &&ask)
 class Host {
 public:
 	Host(End &end, Unit &unit)
-		: end_(end), request_(reinterpret_cast<IoRequest *>(end.out)),
-		  status_(reinterpret_cast<IoStatus *>(end.out + message_size)),
+		: end_(end), requests_(reinterpret_cast<IoRequest *>(end.out)),
+		  statuses_(end.out + slots * message_size),
 		  thread_([&unit] { serve(unit); })
 	{
 	}
@@ -351,12 +490,13 @@ public:
 	~Host()
 	{
 		try {
-			send({.address = 0,
-			      .offset = 0,
-			      .rkey = 0,
-			      .length = 0,
-			      .command = IoCommand::end,
-			      .tag = 0});
+			requests_[0] = {.address = 0,
+					.offset = 0,
+					.rkey = 0,
+					.length = 0,
+					.command = no_more,
+					.tag = 0};
+			send(1);
 		} catch (const std::exception &problem) {
 			std::cerr << "direct, the host: " << problem.what()
 				  << '\n';
@@ -365,17 +505,30 @@ public:
 	}
 	Host(const Host &) = delete;
 
-	/* One I/O. */
-	void ask(uint8_t *to, uint64_t offset, size_t size)
+	/* I/Os of places behind each other, all at a time. */
+	void ask(uint8_t *to, uint64_t offset, size_t size, size_t count)
 	{
-		ibv_wc wc;
+		uint64_t numbers[most_depth];
+		ibv_wc wc[most_depth];
 
-		post_receive(end_, end_.out + message_size);
-		send({uintptr_t(to), offset, end_.mr->rkey, uint32_t(size),
-		      IoCommand::read, ++tag_});
-		end_.received.wait(&wc, 1);
-		must(status_->tag == tag_ && !status_->error,
-		     "a status of another I/O");
+		for (size_t i = 0; i < count; i++) {
+			numbers[i] = i;
+			requests_[i] = {uintptr_t(to + i * size),
+					offset + i * size,
+					end_.mr->rkey,
+					uint32_t(size),
+					IoCommand::read,
+					tag_ + uint32_t(i)};
+		}
+		post_receives(end_, statuses_, {numbers, count});
+		send(count);
+		for (size_t done = 0; done < count;) {
+			const int found = end_.received.wait(wc, most_depth);
+
+			for (int i = 0; i < found; i++)
+				check(wc[i].wr_id, tag_ + uint32_t(done++));
+		}
+		tag_ += uint32_t(count);
 	}
 
 private:
@@ -391,27 +544,43 @@ private:
 		}
 	}
 
-	void send(const IoRequest &what)
+	void check(uint64_t number, uint32_t tag) const
 	{
+		IoStatus status;
+
+		memcpy(&status, statuses_ + number * message_size,
+		       sizeof(status));
+		must(status.tag == tag && !status.error,
+		     "a status of another I/O");
+	}
+
+	/* The first ones of requests_, in one list. */
+	void send(size_t count)
+	{
+		Posted messages[most_depth];
 		ibv_wc wc[slots];
 
-		/* The last one has arrived, for it was answered. */
+		/* The last ones have arrived, for they were answered. */
 		end_.sent.reap(wc, slots);
-		*request_ = what;
-		Posted message(end_, request_, sizeof(what));
-
-		post(end_.qps[0].get(), &message.message_wr);
+		for (size_t i = 0; i < count; i++) {
+			messages[i].set_message(end_, &requests_[i],
+						sizeof(requests_[i]));
+			if (i)
+				messages[i - 1].message_wr.next =
+					&messages[i].message_wr;
+		}
+		post(end_.qps[0].get(), &messages[0].message_wr);
 	}
 
 	End &end_;
-	IoRequest *request_;
-	IoStatus *status_;
+	IoRequest *requests_;
+	uint8_t *statuses_;
 	uint32_t tag_ = 0;
 	std::thread thread_;
 };
 
 void run_one(const Options &options, Device &a, Device &b, const Disk &disk,
-	     size_t size)
+	     size_t size, size_t depth)
 {
 	common::Moved sent(b.name, "direct_sent");
 	common::Moved copied(b.name, "direct_copied");
@@ -421,18 +590,18 @@ void run_one(const Options &options, Device &a, Device &b, const Disk &disk,
 
 	/* As a file: by the host's kernel alone, or with what it has the fabric do. */
 	if (options.way == "disk" || options.way == "nvmet") {
-		measure(options, ends.a.in, size,
-			[&](uint8_t *to, uint64_t offset) {
+		measure(options, ends.a.in, size, depth,
+			[&](uint8_t *to, uint64_t offset, size_t) {
 				disk.read(to, size, offset);
 			});
 	} else {
-		Unit unit(ends.b,
+		Unit unit(ends.b, depth,
 			  make_bring(options, ends.b, disk, size, work));
 		Host host(ends.a, unit);
 
-		measure(options, ends.a.in, size,
-			[&](uint8_t *to, uint64_t offset) {
-				host.ask(to, offset, size);
+		measure(options, ends.a.in, size, depth,
+			[&](uint8_t *to, uint64_t offset, size_t count) {
+				host.ask(to, offset, size, count);
 			});
 	}
 	const uint64_t packets =
@@ -443,6 +612,7 @@ void run_one(const Options &options, Device &a, Device &b, const Disk &disk,
 	std::cout << nlohmann::json{{"way", options.way},
 				    {"wire", options.wire},
 				    {"size", size},
+				    {"depth", depth},
 				    {"messages", options.ios},
 				    {"copied", double(work.copied) / all},
 				    {"again", double(work.again) / all},
@@ -478,7 +648,10 @@ void run(const Options &options)
 
 	keep_pages(options.maps);
 	for (size_t size : options.sizes)
-		run_one(options, a, b, disk, size);
+		for (size_t depth : options.depths)
+			if (depth == 1 ||
+			    !std::ranges::count(one_at_a_time, options.way))
+				run_one(options, a, b, disk, size, depth);
 }
 
 Options parse(int argc, char **argv)
@@ -491,6 +664,11 @@ Options parse(int argc, char **argv)
 		     "bytes of an I/O (4096,65536), whole pages")
 		->delimiter(',')
 		->check(CLI::Range(size_t(4096), most_size));
+	app.add_list("--depths", options.depths,
+		     fmt::format("I/Os at a time, up to {} (1,{})", most_depth,
+				 most_depth))
+		->delimiter(',')
+		->check(CLI::Range(size_t(1), most_depth));
 	app.add_option("--ios", options.ios,
 		       fmt::format("that are measured ({})", most_ios))
 		->check(CLI::Range(size_t(1), most_ios));
@@ -501,7 +679,8 @@ Options parse(int argc, char **argv)
 	app.add_option("WAY", options.way, "of the bytes")
 		->required()
 		->check(CLI::IsMember({"direct", "io", "double", "region",
-				       "nvmet", "disk", "link", "fill"}));
+				       "uring", "nvmet", "disk", "link",
+				       "fill"}));
 	app.add_option("DISK", options.disk, "a block device")->required();
 	app.add_option("HOST", options.devices[0], "a device of verbs");
 	app.add_option("UNIT", options.devices[1], "its peer");

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
 # Owns: what I/Os of a disk cost on each way. The counter's sections beside the rows of
-# pavo-bench-direct become one entry per wire, size and way with median, least and most of
+# pavo-bench-direct become one entry per wire, size, depth and way with median, least and most of
 # each thing that was counted, ratios to the direct window, and what is wrong with them.
 # Called by ../direct; computes and formats, no more.
 #
@@ -14,10 +14,12 @@ from .table import spread
 
 FIRST = "direct"
 WAYS = {"direct": "direct window", "io": "direct window, one call", "region": "ordinary region",
-        "double": "double-buffered", "nvmet": "nvmet-rdma",
+        "uring": "region, io_uring", "double": "double-buffered", "nvmet": "nvmet-rdma",
         "disk": "(the disk alone)", "link": "(the link alone)"}
 WIRES = {"near": "same-host peers: GSO super-packets, no ICRC",
          "cut": "interfaces do not segment tunnels: packets of 4 KiB, each with its ICRC"}
+# No unit serves these: they are measured one at a time.
+ONE_AT_A_TIME = ("nvmet", "disk")
 # Entries of the kernel's that are counted.
 CALLS, SWITCHES = "entry_SYSCALL_64", "__switch_to_asm"
 # Columns of the table: name, title, digits behind the point.
@@ -49,11 +51,11 @@ def measured(row, counts, symbols):
 
 def key_of(row):
     """Rows that are compared."""
-    return row["wire"], row["size"]
+    return row["wire"], row["size"], row["depth"]
 
 
 def compare(rounds):
-    """[{"wire", "size", "of": {way: {column: spread, "ratio": spread}}}]; a ratio above 1:
+    """[{"wire", "size", "depth", "of": {way: {column: spread, "ratio": spread}}}]; a ratio above 1:
     the way takes more instructions than the direct window, in the same round."""
     found = {}
     for ways in rounds:
@@ -64,22 +66,26 @@ def compare(rounds):
                 values.setdefault(column, []).append(row[column])
             if key_of(row) in first:
                 values.setdefault("ratio", []).append(row["instructions"] / first[key_of(row)])
-    return [{"wire": wire, "size": size, "of": {
+    return [{"wire": wire, "size": size, "depth": depth, "of": {
         way: {column: spread(many) for column, many in values.items()}
-        for way, values in of.items()}} for (wire, size), of in found.items()]
+        for way, values in of.items()}} for (wire, size, depth), of in found.items()]
 
 
 def wrong(rounds, wanted):
-    """Lines for people: what is to be there of @wanted = (wires, sizes, ways) and is not,
+    """Lines for people: what is to be there of @wanted = (wires, sizes, depths, ways) and is not,
     and rows that are not what they are called."""
-    wires, sizes, ways = wanted
+    wires, sizes, depths, ways = wanted
     lines = []
     for number, found in enumerate(rounds, 1):
         for way in ways:
             keys = [key_of(row) for row in found.get(way, [])]
-            lines += [f"round {number}: {way}, {size} bytes, {wire}: not measured"
-                      for wire in wires for size in sizes if (wire, size) not in keys]
-            lines += [f"round {number}: {way}, {row['size']} bytes, {row['wire']}: {said}"
+            lines += [f"round {number}: {way}, {size} bytes, {depth} at a time, {wire}: "
+                      "not measured"
+                      for wire in wires for size in sizes for depth in depths
+                      if (wire, size, depth) not in keys
+                      and (depth == 1 or way not in ONE_AT_A_TIME)]
+            lines += [f"round {number}: {way}, {row['size']} bytes, {row['depth']} at a time, "
+                      f"{row['wire']}: {said}"
                       for row in found.get(way, []) for said in _faults(way, row)]
     return lines
 
@@ -109,7 +115,8 @@ def text(title, comparison):
                                      for column, _, digits in COLUMNS),
                              _told(values["ratio"], 2) if "ratio" in values else ""])
         widths = [max(map(len, column)) for column in zip(*rows)]
-        lines += ["", f"{entry['size']} bytes, {WIRES.get(entry['wire'], entry['wire'])}"]
+        lines += ["", f"{entry['size']} bytes, {entry['depth']} at a time, "
+                  f"{WIRES.get(entry['wire'], entry['wire'])}"]
         lines += ["    " + "   ".join([row[0].ljust(widths[0])] + [
             cell.rjust(width) for cell, width in zip(row[1:], widths[1:])]) for row in rows]
     return "\n".join(lines) + "\n"
