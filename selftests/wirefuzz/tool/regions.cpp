@@ -121,6 +121,9 @@ void Regions::reregister(Region &region, int access)
 	region.access = access;
 	region.was_writable |= access & IBV_ACCESS_LOCAL_WRITE;
 	region.key = region.mr->rkey;
+	/* A packet that is held behind a gap gets the right, too. */
+	for (Region::Range &range : region.allowed)
+		range.without_right &= !(access & changing_access);
 	if (access & changing_access)
 		return;
 	check_one(region);
@@ -145,7 +148,7 @@ void Regions::drop_pages(Region &region, size_t offset, size_t length)
 }
 
 void Regions::allow(Region &region, size_t offset, size_t length,
-		    const std::string &owner, bool by_peers)
+		    const std::string &owner, bool by_peers, bool without_right)
 {
 	if (offset >= region.size)
 		return;
@@ -153,10 +156,12 @@ void Regions::allow(Region &region, size_t offset, size_t length,
 
 	for (const Region::Range &range : region.allowed)
 		if (!range.closing && range.owner == owner &&
-		    range.by_peers == by_peers && range.from <= offset &&
-		    range.to >= end)
+		    range.by_peers == by_peers &&
+		    range.without_right == without_right &&
+		    range.from <= offset && range.to >= end)
 			return;
-	region.allowed.push_back({offset, end, owner, false, by_peers});
+	region.allowed.push_back(
+		{offset, end, owner, false, by_peers, without_right});
 }
 
 void Regions::allow_remote(uint32_t key, uint64_t va, uint64_t length,
@@ -165,17 +170,18 @@ void Regions::allow_remote(uint32_t key, uint64_t va, uint64_t length,
 	for (auto &[name, region] : regions_) {
 		Region &r = *region;
 		const auto base = reinterpret_cast<uintptr_t>(r.at);
-		bool named = r.mr && r.key == key &&
-			     (r.access & changing_access) &&
-			     (any_pd || !r.other_pd);
+		bool named = r.mr && r.key == key && (any_pd || !r.other_pd);
+		bool right = r.access & changing_access;
 
 		for (auto &[window, window_key] : window_keys_)
-			named |= name == "r" && window_key == key;
+			if (name == "r" && window_key == key)
+				named = right = true;
 		if (named && va < base + r.size && length &&
 		    va + length > base) {
 			const uint64_t from = std::max<uint64_t>(va, base);
 
-			allow(r, from - base, va + length - from, owner, true);
+			allow(r, from - base, va + length - from, owner, true,
+			      !right);
 		}
 	}
 }
@@ -201,7 +207,8 @@ void Regions::check_one(Region &region)
 		std::vector<uint8_t> may(region.mapped);
 
 		for (const Region::Range &range : region.allowed)
-			if (range.by_peers || region.was_writable)
+			if (!range.without_right &&
+			    (range.by_peers || region.was_writable))
 				std::memset(&may[base + range.from], 1,
 					    range.to - range.from);
 		/* One that changes meanwhile is seen the next time. */

@@ -36,6 +36,8 @@ struct Region {
 		std::string owner; /* the target whose end ends it */
 		bool closing = false; /* goes with the next comparison */
 		bool by_peers = false;
+		bool without_right =
+			false; /* of the region, when it was sent */
 	};
 
 	std::string name;
@@ -77,7 +79,8 @@ public:
 			  const std::string &owner, bool any_pd);
 	/* The application told the adapter to. */
 	void allow(Region &region, size_t offset, size_t length,
-		   const std::string &owner, bool by_peers = false);
+		   const std::string &owner, bool by_peers = false,
+		   bool without_right = false);
 	/* A memory window shows region r under that key. */
 	void set_window_key(std::string_view window, uint32_t key);
 	/* The target is in Reset or gone. */
