@@ -34,10 +34,7 @@ void pavo_window_round_leave(struct pavo_fifo_window *window)
 	WRITE_ONCE(window->waits_round, false);
 }
 
-/*
- * True if the window may send; else it is in the list, and no worker comes before its round. Only
- * for a window that is not: run_window_queue() may have been called for one that waits.
- */
+/* True if the window may send; else it is in the list, and no worker comes before its round. */
 static bool request_round(struct pavo_fifo_window *window)
 {
 	u32 may;
@@ -46,7 +43,8 @@ static bool request_round(struct pavo_fifo_window *window)
 	WRITE_ONCE(window->waits_round, true);
 	may = pavo_round_take(window->dev, &window->drr, PAVO_POOL_NONE, 1,
 			      WINDOW_LEVEL);
-	if (may)
+	/* A worker that came as it began to wait may find that it is scheduled already. */
+	if (may || READ_ONCE(window->drr.scheduled))
 		WRITE_ONCE(window->waits_round, false);
 	/* A window that is shut is in no list: no worker would come when its round begins. */
 	else if (READ_ONCE(window->closed))
