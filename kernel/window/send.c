@@ -232,8 +232,11 @@ static int serve_window(struct pavo_fifo_window *window)
 {
 	int err;
 
-	if (!pavo_window_round_begin(window))
+	if (!pavo_window_round_begin(window)) {
+		/* A round was not enough for what it sent before: the next one is another's. */
+		pavo_window_round_end(window, false);
 		return 0;
+	}
 	err = send_quantum(window);
 	pavo_window_round_end(window,
 			      !err && test_bit(window->id,

@@ -504,7 +504,7 @@ void pavo_window_round_init(struct pavo_fifo_window *window);
 /** pavo_window_round_begin - true if the window may send; else it waits. Called by its worker. */
 bool pavo_window_round_begin(struct pavo_fifo_window *window);
 
-/** pavo_window_round_end - a quantum is sent. @more: not the last one. Called by its worker. */
+/** pavo_window_round_end - a visit is over. @more: there is more to send. Called by its worker. */
 void pavo_window_round_end(struct pavo_fifo_window *window, bool more);
 
 /** pavo_window_round_leave - the window is shut: it waits for nothing any more. */

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# The guest's part of ./direct: two adapters of pavo on one wire, an NVMe disk of QEMU at one end,
-# and rounds in which each way from the disk to the other end is measured in turn. Run through
+# The guest's part of ./direct: two adapters of pavo on one wire, an NVMe disk of QEMU at one end (in
+# a native guest one that is memory), and rounds in which each way from the disk to the other end is measured in turn. Run through
 # pavo-vm, as root in a guest of its own; results go to $PAVO_OUT.
 #
 # usage: direct-guest.sh PROGRAMS ROUNDS WAYS WIRES [pavo-bench-direct options]
@@ -19,11 +19,24 @@ here=$(dirname "$(readlink -f "$0")")
 # shellcheck source=selftests/apps/storage/target.sh
 . "$here/../apps/storage/target.sh"
 
+# memory_disk: a block device on a file of tmpfs
+memory_disk()
+{
+	modprobe -q loop || true
+	mkdir -p /run/memory
+	mount -t tmpfs none /run/memory
+	truncate -s 16M /run/memory/disk
+	losetup --find --show /run/memory/disk
+}
+
 program=$1/pavo-bench-direct rounds=$2
 IFS=, read -ra ways <<<"$3"
 IFS=, read -ra wires <<<"$4"
 options=("${@:5}")
 disk=/dev/nvme0n1
+case $(uname -r) in
+*native*) disk=$(memory_disk) ;;
+esac
 
 # fabric_disk: the block device that the host of NVMe over fabrics has.
 fabric_disk()
@@ -76,13 +89,16 @@ wire
 load pavo
 wait_for active bench0
 wait_for active bench1
-modprobe -a nvme nvme-rdma
-wait_for test -b "$disk"
-nvmet_gives "$disk" 10.9.0.2
+if [ "$disk" = /dev/nvme0n1 ]; then
+	modprobe -a nvme nvme-rdma
+	wait_for test -b "$disk"
+	nvmet_gives "$disk" 10.9.0.2
+fi
 environment >"$PAVO_OUT/environment"
 driver_environment pavo >>"$PAVO_OUT/environment"
-echo "nvme_register_always=$(</sys/module/nvme_rdma/parameters/register_always)" \
-	>>"$PAVO_OUT/environment"
+[ "$disk" != /dev/nvme0n1 ] ||
+	echo "nvme_register_always=$(</sys/module/nvme_rdma/parameters/register_always)" \
+		>>"$PAVO_OUT/environment"
 cat /proc/kallsyms >"$PAVO_OUT/pavo.kallsyms"
 in_turn "$rounds" "${ways[@]}"
-nvmet_ends
+[ "$disk" != /dev/nvme0n1 ] || nvmet_ends

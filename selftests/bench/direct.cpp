@@ -67,6 +67,7 @@ struct Options {
 	std::vector<size_t> sizes{4096, most_size};
 	std::vector<size_t> depths{1, most_depth};
 	size_t ios = most_ios;
+	size_t passes = 1; /* of all of them, in the part that is measured */
 	uint64_t seed = 1;
 	std::string wire;
 	std::string maps;
@@ -454,10 +455,13 @@ Bring make_bring(const Options &options, End &end, const Disk &disk,
 
 /* ------------------------------------------------------------------- the host */
 
-/* The I/Os of one measurement: @ask brings the bytes of as many as are given to @to. */
+/*
+ * The I/Os of one measurement: @ask brings the bytes of as many as are given to @to. Return:
+ * nanoseconds of each.
+ */
 template <class Ask>
-void measure(const Options &options, uint8_t *memory, size_t size, size_t depth,
-	     Ask &&ask)
+double measure(const Options &options, uint8_t *memory, size_t size,
+	       size_t depth, Ask &&ask)
 {
 	auto run = [&](size_t count) {
 		for (size_t i = 0; i < count; i += depth)
@@ -467,14 +471,19 @@ void measure(const Options &options, uint8_t *memory, size_t size, size_t depth,
 
 	run(std::min(warm_up, options.ios));
 	blank(memory, options.ios * size);
+	const uint64_t begin = now();
+
 	mark_begin();
-	run(options.ios);
+	for (size_t i = 0; i < options.passes; i++)
+		run(options.ios);
 	mark_end();
+	const uint64_t end = now();
 	int64_t wrong =
 		pattern_verify(memory, options.ios * size, options.seed, 0);
 
 	must(wrong < 0, fmt::format("{}, {} bytes: byte {} is wrong",
 				    options.way, size, wrong));
+	return double(end - begin) / double(options.ios * options.passes);
 }
 
 /* The host of a unit, which serves it in a thread of its own as long as this lives. */
@@ -587,33 +596,36 @@ void run_one(const Options &options, Device &a, Device &b, const Disk &disk,
 	Pair ends(a, b, {});
 	Traffic traffic(a);
 	Work work;
+	double ns;
 
 	/* As a file: by the host's kernel alone, or with what it has the fabric do. */
 	if (options.way == "disk" || options.way == "nvmet") {
-		measure(options, ends.a.in, size, depth,
-			[&](uint8_t *to, uint64_t offset, size_t) {
-				disk.read(to, size, offset);
-			});
+		ns = measure(options, ends.a.in, size, depth,
+			     [&](uint8_t *to, uint64_t offset, size_t) {
+				     disk.read(to, size, offset);
+			     });
 	} else {
 		Unit unit(ends.b, depth,
 			  make_bring(options, ends.b, disk, size, work));
 		Host host(ends.a, unit);
 
-		measure(options, ends.a.in, size, depth,
-			[&](uint8_t *to, uint64_t offset, size_t count) {
-				host.ask(to, offset, size, count);
-			});
+		ns = measure(options, ends.a.in, size, depth,
+			     [&](uint8_t *to, uint64_t offset, size_t count) {
+				     host.ask(to, offset, size, count);
+			     });
 	}
 	const uint64_t packets =
 		traffic.moved("tx_packets") + traffic.moved("rx_packets");
 	/* The counters of these are those of the warm-up, too. */
-	const double all = double(options.ios + std::min(warm_up, options.ios));
+	const double all = double(options.ios * options.passes +
+				  std::min(warm_up, options.ios));
 
 	std::cout << nlohmann::json{{"way", options.way},
 				    {"wire", options.wire},
 				    {"size", size},
 				    {"depth", depth},
-				    {"messages", options.ios},
+				    {"messages", options.ios * options.passes},
+				    {"ns", ns},
 				    {"copied", double(work.copied) / all},
 				    {"again", double(work.again) / all},
 				    {"sent", double(sent.by()) / all},
@@ -672,6 +684,9 @@ Options parse(int argc, char **argv)
 	app.add_option("--ios", options.ios,
 		       fmt::format("that are measured ({})", most_ios))
 		->check(CLI::Range(size_t(1), most_ios));
+	app.add_option("--passes", options.passes,
+		       "of all I/Os that are measured (1)")
+		->check(CLI::Range(size_t(1), size_t(10000)));
 	app.add_option("--seed", options.seed, "of the bytes on the disk (1)");
 	app.add_option("--wire", options.wire, "its name, for the lines");
 	app.add_option("--maps", options.maps,

@@ -87,7 +87,12 @@ window()
 			'Snapshot.*' AdapterGone.IsReportedByRdma 'Live.*' 'Workers.*' 'Disabled.*' \
 			'Closed.*' '*RegionEnd.*' 'Quantum/*' 'Polled.*' 'Witness.*'
 	) || return 1
-	bash "$tests/window/guest.sh" "$program" "$chosen"
+	bash "$tests/window/guest.sh" "$program" "$chosen" || return 1
+	# Workers of two CPUs, where windows wait for their rounds.
+	clear_guest || return 1
+	chosen=$(filter "$program" Message.WindowsTakeTurns 'Workers.*' 'Polled.*' 'Closed.*' \
+		Witness.HasTheCpuWhileAWindowMovesMemory) || return 1
+	bash "$tests/window/guest.sh" --weights '0:1 1:2' "$program" "$chosen"
 }
 
 # The driver's attributes of its objects; VRFs, which a native kernel lacks.

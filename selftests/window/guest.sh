@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
 # In a guest: two adapters on a wire, then the tests; at last with few windows.
-# usage: guest.sh [--wide] PROGRAM [--record | arguments for PROGRAM...]
+# usage: guest.sh [--wide] [--weights WEIGHTS] PROGRAM [--record | arguments for PROGRAM...]
+# --weights: of both adapters, so that windows wait for rounds (DRR)
 set -u
 here=$(dirname "$(readlink -f "$0")")
 # shellcheck source=selftests/verbs/lib.sh
@@ -10,6 +11,11 @@ here=$(dirname "$(readlink -f "$0")")
 if [ "$1" = --wide ]; then
 	export PAVO_WIDE=1
 	shift
+fi
+weights=
+if [ "$1" = --weights ]; then
+	weights=$2
+	shift 2
 fi
 program=$1
 shift
@@ -80,6 +86,11 @@ no_more_ways()
 
 load_pair wa0 wb0 || exit 1
 need_part windows
+if [ -n "$weights" ]; then
+	for adapter in wa0 wb0; do
+		echo "$weights" >/sys/class/infiniband/$adapter/weights || exit 1
+	done
+fi
 if [[ ${1:-} == --record ]]; then
 	record messages 7 SevenForARecord && record rdma 15 FifteenForARecord
 	exit

@@ -22,9 +22,11 @@ WIRES = {"near": "same-host peers: GSO super-packets, no ICRC",
 ONE_AT_A_TIME = ("nvmet", "disk")
 # Entries of the kernel's that are counted.
 CALLS, SWITCHES = "entry_SYSCALL_64", "__switch_to_asm"
-# Columns of the table: name, title, digits behind the point.
+# Columns of the table: name, title, digits behind the point. Ways are compared by the first one: of
+# an emulated guest that is the number of instructions, at native speed the time.
 COLUMNS = (("instructions", "instructions", 0), ("copied", "bytes copied", 0),
            ("calls", "calls", 1), ("switches", "switches", 1), ("packets", "packets", 1))
+NATIVE_COLUMNS = (("ns", "nanoseconds", 0), ("packets", "packets", 1))
 
 
 def measured(row, counts, symbols):
@@ -54,18 +56,18 @@ def key_of(row):
     return row["wire"], row["size"], row["depth"]
 
 
-def compare(rounds):
+def compare(rounds, columns=COLUMNS):
     """[{"wire", "size", "depth", "of": {way: {column: spread, "ratio": spread}}}]; a ratio above 1:
-    the way takes more instructions than the direct window, in the same round."""
-    found = {}
+    the way takes more of the first column than the direct window, in the same round."""
+    found, by = {}, columns[0][0]
     for ways in rounds:
-        first = {key_of(row): row["instructions"] for row in ways.get(FIRST, [])}
+        first = {key_of(row): row[by] for row in ways.get(FIRST, [])}
         for way, row in [(way, row) for way, rows in ways.items() for row in rows]:
             values = found.setdefault(key_of(row), {}).setdefault(way, {})
-            for column, *_ in COLUMNS:
+            for column, *_ in columns:
                 values.setdefault(column, []).append(row[column])
             if key_of(row) in first:
-                values.setdefault("ratio", []).append(row["instructions"] / first[key_of(row)])
+                values.setdefault("ratio", []).append(row[by] / first[key_of(row)])
     return [{"wire": wire, "size": size, "depth": depth, "of": {
         way: {column: spread(many) for column, many in values.items()}
         for way, values in of.items()}} for (wire, size, depth), of in found.items()]
@@ -103,16 +105,16 @@ def _faults(way, row):
         yield f"{row['sent']:.2f} ranges were sent for each I/O"
 
 
-def text(title, comparison):
+def text(title, comparison, columns=COLUMNS):
     """The table."""
     lines = [title]
     for entry in comparison:
-        rows = [["for each I/O", *(said for _, said, _ in COLUMNS), "to direct"]]
+        rows = [["for each I/O", *(said for _, said, _ in columns), "to direct"]]
         for way, said in WAYS.items():
             values = entry["of"].get(way)
             if values:
                 rows.append([said, *(_told(values[column], digits)
-                                     for column, _, digits in COLUMNS),
+                                     for column, _, digits in columns),
                              _told(values["ratio"], 2) if "ratio" in values else ""])
         widths = [max(map(len, column)) for column in zip(*rows)]
         lines += ["", f"{entry['size']} bytes, {entry['depth']} at a time, "
