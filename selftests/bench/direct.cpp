@@ -28,7 +28,6 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <liburing.h>
 #include <nlohmann/json.hpp>
 
 #include <pavo/direct_post.hpp>
@@ -38,6 +37,7 @@
 #include "../common/pattern.h"
 #include "../../userspace/examples/io_unit.hpp"
 #include "program/pair.h"
+#include "uring.h"
 
 namespace {
 
@@ -366,52 +366,9 @@ Bring bring_region(End &end, const Disk &disk, Heap heap, Work &work)
 	};
 }
 
-/* An io_uring that knows the disk and the region. */
-class Uring {
-public:
-	Uring(const Disk &disk, End &end)
-	{
-		const iovec region = {end.out, area_bytes};
-		const int fd = disk.fd();
-
-		must(!io_uring_queue_init(slots, &ring_, 0), "io_uring");
-		must(!io_uring_register_buffers(&ring_, &region, 1) &&
-			     !io_uring_register_files(&ring_, &fd, 1),
-		     "io_uring: fixed buffers");
-	}
-	~Uring() { io_uring_queue_exit(&ring_); }
-	Uring(const Uring &) = delete;
-
-	void begin_read(uint8_t *to, uint32_t length, uint64_t offset)
-	{
-		io_uring_sqe *sqe = io_uring_get_sqe(&ring_);
-
-		io_uring_prep_read_fixed(sqe, 0, to, length, offset, 0);
-		sqe->flags |= IOSQE_FIXED_FILE;
-		sqe->user_data = length;
-	}
-
-	/* Submits all, and waits for all: one call, if none is slow. */
-	void finish(unsigned count)
-	{
-		io_uring_cqe *cqe;
-
-		must(io_uring_submit_and_wait(&ring_, count) >= 0, "io_uring");
-		for (; count; count--) {
-			must(!io_uring_wait_cqe(&ring_, &cqe) &&
-				     uint64_t(cqe->res) == cqe->user_data,
-			     "a read of the disk was short");
-			io_uring_cqe_seen(&ring_, cqe);
-		}
-	}
-
-private:
-	io_uring ring_;
-};
-
 Bring bring_uring(End &end, const Disk &disk)
 {
-	auto ring = std::make_shared<Uring>(disk, end);
+	auto ring = std::make_shared<Uring>(disk.fd(), end.out, area_bytes);
 
 	return [&, ring](std::span<Asked> all) {
 		for (const Asked &asked : all)
@@ -593,6 +550,7 @@ void run_one(const Options &options, Device &a, Device &b, const Disk &disk,
 {
 	common::Moved sent(b.name, "direct_sent");
 	common::Moved copied(b.name, "direct_copied");
+	common::Moved again(b.name, "tx_retransmits");
 	Pair ends(a, b, {});
 	Traffic traffic(a);
 	Work work;
@@ -631,6 +589,7 @@ void run_one(const Options &options, Device &a, Device &b, const Disk &disk,
 				    {"sent", double(sent.by()) / all},
 				    {"direct_copied",
 				     double(copied.by()) / all},
+				    {"retransmits", double(again.by()) / all},
 				    {"packets", double(packets) / all},
 				    {"drops", traffic.drops()}}
 			     .dump()

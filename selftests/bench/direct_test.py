@@ -42,7 +42,7 @@ step ffffffff81001000 ffffffff81002000 12
 def io_row(way="direct", size=4096, wire="near", **others):
     """One as the program prints it, which nothing is wrong with."""
     return {"way": way, "size": size, "depth": 1, "wire": wire, "messages": 2, "copied": 0,
-            "again": 0, "sent": 1 if way == "direct" else 0, "direct_copied": 0,
+            "again": 0, "sent": 1 if way == "direct" else 0, "direct_copied": 0, "retransmits": 0,
             "packets": 4, "drops": 0, **others}
 
 
@@ -131,6 +131,7 @@ def a_window_that_is_none_is_told():
     assert wrong() == []
     assert all(len(wrong(**{name: value})) == 1 for name, value in
                (("direct_copied", 1), ("sent", 0), ("sent", 0.5), ("drops", 1)))
+    assert wrong(direct_copied=2048, retransmits=0.5) == []
     region = io_row("region", drops=1, direct_copied=1)
     assert len(direct.wrong([{"region": [region]}], (["near"], [4096], [1], ["region"]))) == 1
 

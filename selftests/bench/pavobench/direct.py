@@ -18,6 +18,7 @@ WAYS = {"direct": "direct window", "io": "direct window, one call", "region": "o
         "disk": "(the disk alone)", "link": "(the link alone)"}
 WIRES = {"near": "same-host peers: GSO super-packets, no ICRC",
          "cut": "interfaces do not segment tunnels: packets of 4 KiB, each with its ICRC"}
+MTU = 4096  # of the path
 # No unit serves these: they are measured one at a time.
 ONE_AT_A_TIME = ("nvmet", "disk")
 # Entries of the kernel's that are counted.
@@ -98,8 +99,9 @@ def _faults(way, row):
         yield f"{row['drops']} packets were dropped"
     if way not in (FIRST, "io"):
         return
-    # A window that copies, or that sends nothing, is not what was to be measured.
-    if row["direct_copied"]:
+    # A window that copies, or that sends nothing, is not what was to be measured. Packets that are
+    # retransmitted are copied.
+    if row["direct_copied"] > MTU * row["retransmits"]:
         yield f"the adapter copied {row['direct_copied']:.0f} bytes of each I/O"
     if row["sent"] != 1:
         yield f"{row['sent']:.2f} ranges were sent for each I/O"
