@@ -259,6 +259,13 @@ const Row rows[] = {
 	 }},
 };
 
+/* The rows are about both ends. */
+void need_both(Env &env)
+{
+	if (!env.a.knows_ext() || !env.b.knows_ext())
+		throw Skip("an end has no extended operations");
+}
+
 void run_row(Env &env, const Row &row, ExtLink connected)
 {
 	Scene scene(env, std::move(connected));
@@ -279,11 +286,13 @@ struct RegisterRows {
 		for (const Row &row : rows) {
 			Register(str("ext_order.", row.name), row.what,
 				 Needs::local_a, [&row](Env &env) {
+					 need_both(env);
 					 run_row(env, row, connect_ext(env));
 				 });
 			Register(str("ext_order.xrc_", row.name),
 				 str("XRC: ", row.what), Needs::local_a,
 				 [&row](Env &env) {
+					 need_both(env);
 					 run_row(env, row,
 						 connect_ext_xrc(env));
 				 });

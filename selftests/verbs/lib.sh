@@ -246,7 +246,8 @@ listening()
 
 cm_listening()
 {
-	(($(rdma resource show cm_id | grep -c "state LISTEN") >= ${1:-1}))
+	rdma resource show cm_id |
+		awk -v least="${1:-1}" '/state LISTEN/ { n++ } END { exit n < least }'
 }
 
 # log_end FILE: its last lines; programs that print their data make long ones.
