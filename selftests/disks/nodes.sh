@@ -37,7 +37,7 @@ file_of()
 }
 
 [ "$NODE" = 1 ] && echo "TAP version 13"
-modprobe -a nvme virtio_blk ext2 rdma_ucm || exit 1
+modprobe -a nvme virtio_blk ext2 || exit 1
 load_driver pavo || exit 1
 need_part direct
 need_part windows
