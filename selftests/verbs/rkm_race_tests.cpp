@@ -243,6 +243,7 @@ private:
 				while (posted_ >= allowed_)
 					std::this_thread::yield();
 				posted_++;
+				spin(-delay_);
 				use(racer);
 			}
 			/* A send with invalidate is behind one, or before. */
@@ -382,11 +383,17 @@ private:
 	/* Until the peer is about to use it, and a little longer, or not. */
 	void wait_for_turn(size_t i)
 	{
-		auto turns = delay_ + random_() % 512;
+		const int more = int(random_() % 512);
 
 		while (posted_ <= i)
 			std::this_thread::yield();
-		while (turns--)
+		spin(std::max(delay_.load(), 0) + more);
+	}
+
+	/* Nothing for turns of 0 and less. */
+	static void spin(int turns)
+	{
+		for (; turns > 0; turns--)
 			std::atomic_signal_fence(std::memory_order_seq_cst);
 	}
 
@@ -460,16 +467,19 @@ private:
 
 	/*
 	 * Most operations shall be a little earlier than the end of their key: to make
-	 * a queue pair anew takes longer than all else.
+	 * a queue pair anew takes longer than all else. It is the peer who waits where
+	 * its operations are first all the same. Steps one way become longer, since a
+	 * thread may have its CPU much later than the other one.
 	 */
 	void aim(size_t late_ones)
 	{
-		const unsigned step = by_request() ? 64 : 1024;
+		const int first_step = by_request() ? 64 : 1024;
+		const bool later = late_ones * 8 > racers;
 
-		if (late_ones * 8 > racers)
-			delay_ += step;
-		else
-			delay_ -= std::min(delay_, step / 4);
+		step_ = later == was_later_ ? std::min(2 * step_, 1 << 16) :
+					      first_step;
+		was_later_ = later;
+		delay_ += later ? step_ : -step_ / 4;
 	}
 
 	void check(Racer &racer, size_t i, uint32_t round)
@@ -541,7 +551,10 @@ private:
 	std::mt19937 random_{1};
 	Ends ends_;
 	uint64_t revived_ = 0;
-	unsigned delay_ = 0;
+	/* Turns of spin() that the end of a key waits, or, where it is negative, the peer. */
+	std::atomic<int> delay_{0};
+	int step_ = 1;
+	bool was_later_ = false;
 	int status_of_[racers] = {};
 	bool ended_[racers] = {};
 	bool written_at_end_[racers] = {};
