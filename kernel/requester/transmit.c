@@ -434,12 +434,14 @@ static u32 find_stop(struct pavo_qp *qp)
 {
 	struct pavo_requester *req = &qp->req;
 	const struct pavo_swqe *wqe = pavo_get_swqe(req, req->cursor.wqe);
-	bool stops;
+	bool begun = req->cursor.wqe != req->numbered, stops;
 
-	if (req->cursor.wqe != req->numbered && wqe->status)
+	if (begun && wqe->status)
 		return wqe->first_psn;
+	/* One that has begun has its regions. It waits for the cwnd, which has its AckReqs. */
 	stops = req->drr.scarce || pavo_qp_get_state(qp) == IB_QPS_SQD ||
-		(req->cursor.wqe != req->head && wqe->flags & PAVO_SWQE_CLAIMS);
+		(!begun && req->cursor.wqe != req->head &&
+		 wqe->flags & PAVO_SWQE_CLAIMS);
 	return stops && !pavo_recovery_is_retransmit(&req->recovery) ?
 		       req->recovery.sent :
 		       PAVO_PSN_NONE;
