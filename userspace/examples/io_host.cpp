@@ -130,6 +130,8 @@ Options parse(int argc, char **argv)
 
 /* Milliseconds for each step of a connection. */
 constexpr int step_ms = 10000;
+/* The connection manager repeats what the wire loses after some seconds. */
+constexpr int connect_ms = 60000;
 
 /* An identifier with an adapter and a way to the unit. */
 CmId find_way(const CmChannel &events, const Options &options)
@@ -192,6 +194,8 @@ public:
 				.count();
 
 		end_.disconnect();
+		/* Until the unit knows: it may take more than one message. */
+		events_.next(connect_ms);
 		printf("%u I/Os of %u bytes, %.1f us each%s\n", done_, o_.size,
 		       done_ ? seconds * 1e6 / done_ : 0,
 		       o_.verify ? bad_ ? ", with wrong bytes" :
@@ -203,7 +207,7 @@ public:
 private:
 	IoAnswer take_answer() const
 	{
-		const CmEvent event = events_.next(step_ms);
+		const CmEvent event = events_.next(connect_ms);
 
 		if (!event)
 			throw std::runtime_error(o_.unit + " does not answer");

@@ -14,15 +14,14 @@
  *
  * A read of the host's memory for a write to the disk goes the other way round.
  */
-#include <arpa/inet.h>
 #include <getopt.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -35,10 +34,10 @@
 #include <string>
 #include <vector>
 
-#include <pavo/device.hpp>
 #include <pavo/direct_post.hpp>
 
 #include "io_disk.hpp"
+#include "io_listener.hpp"
 #include "io_unit.hpp"
 #include "verbs_end.hpp"
 
@@ -51,6 +50,7 @@ struct Options {
 	std::vector<std::string> disks;
 	uint16_t port = io_port;
 	uint32_t hosts = 0; /* end when so many have gone; 0: never */
+	uint32_t gather = 0; /* begin when hosts have asked for so many I/Os */
 	uint32_t ranges = 32;
 	uint32_t range_size = uint32_t(sysconf(_SC_PAGESIZE));
 	uint32_t buffers = 32;
@@ -69,6 +69,7 @@ constexpr char usage[] =
 	"  DISK             a block device or a file; a host names it by its place, 0 is the first\n"
 	"  --port N         of rdma_cm, where hosts come (7478)\n"
 	"  --hosts N        end when N hosts have come and gone (SIGTERM ends it, too)\n"
+	"  --gather N       begin no I/O before hosts have asked for N, so that they start together\n"
 	"  --double-buffer  by way of ordinary memory, and no direct window\n"
 	"  --ranges N       of the direct window, up to 256 (32)\n"
 	"  --range-size N   bytes of a range, a multiple of the page size (a page)\n"
@@ -92,6 +93,7 @@ Options parse(int argc, char **argv)
 	const option names[] = {{"double-buffer", no_argument, nullptr, 'd'},
 				{"port", required_argument, nullptr, 'p'},
 				{"hosts", required_argument, nullptr, 'n'},
+				{"gather", required_argument, nullptr, 'g'},
 				{"ranges", required_argument, nullptr, 'r'},
 				{"range-size", required_argument, nullptr, 's'},
 				{"buffers", required_argument, nullptr, 'b'},
@@ -110,6 +112,9 @@ Options parse(int argc, char **argv)
 			break;
 		case 'n':
 			o.hosts = number(optarg, UINT32_MAX);
+			break;
+		case 'g':
+			o.gather = number(optarg, most_hosts * io_depth);
 			break;
 		case 'r':
 			o.ranges = number(optarg, most_ranges);
@@ -139,54 +144,6 @@ Options parse(int argc, char **argv)
 	return o;
 }
 
-/** Where hosts come: the address of the adapter. */
-class Listener {
-public:
-	Listener(const std::string &adapter, uint16_t port)
-		: id_(events_.make_id())
-	{
-		const pavo::Gid gid =
-			pavo::Device::open(adapter)
-				.and_then([](const pavo::Device &device) {
-					return device.address();
-				})
-				.value()
-				.gid;
-		sockaddr_in6 at = {};
-
-		/* An IPv4 address is one of IPv6 here: ::ffff:1.2.3.4. */
-		at.sin6_family = AF_INET6;
-		at.sin6_port = htons(port);
-		memcpy(&at.sin6_addr, gid.data(), gid.size());
-		bind(at, gid);
-		if (rdma_listen(id_.get(), 16))
-			fail(errno, "port " + std::to_string(port));
-	}
-
-	const CmChannel &events() const { return events_; }
-	ibv_context *context() const { return id_->verbs; }
-
-private:
-	void bind(const sockaddr_in6 &at, const pavo::Gid &gid)
-	{
-		sockaddr_in v4 = {};
-		const auto *any = reinterpret_cast<const sockaddr *>(&at);
-
-		if (IN6_IS_ADDR_V4MAPPED(&at.sin6_addr)) {
-			v4.sin_family = AF_INET;
-			v4.sin_port = at.sin6_port;
-			memcpy(&v4.sin_addr, gid.data() + 12, 4);
-			any = reinterpret_cast<const sockaddr *>(&v4);
-		}
-		if (rdma_bind_addr(id_.get(), const_cast<sockaddr *>(any)))
-			fail(errno,
-			     "port " + std::to_string(ntohs(at.sin6_port)));
-	}
-
-	CmChannel events_;
-	CmId id_;
-};
-
 /** Work of the unit. */
 struct Counts {
 	uint64_t hosts = 0;
@@ -214,6 +171,7 @@ struct Host {
 	uint32_t ios = 0; /* without an answer */
 	uint32_t pieces =
 		0; /* under way: each completes, whatever becomes of the connection */
+	bool heard = false; /* it has the unit's answer to its coming */
 	bool leaving = false; /* nothing more is begun for it */
 };
 
@@ -237,6 +195,9 @@ struct Piece {
 };
 
 class Unit {
+	using Clock = std::chrono::steady_clock;
+	static constexpr int probe_ms = 2000;
+
 public:
 	explicit Unit(const Options &options)
 		: o_(options),
@@ -269,7 +230,7 @@ public:
 				 {signals, POLLIN, 0}};
 
 		while (!o_.hosts || gone_ < o_.hosts) {
-			if (::poll(look, std::size(look), -1) < 0)
+			if (::poll(look, std::size(look), probe_ms) < 0)
 				continue;
 			if (look[2].revents)
 				break;
@@ -278,6 +239,7 @@ public:
 			if (look[1].revents)
 				serve(*static_cast<Host *>(
 					VerbsEnd::take_event(channel_.get())));
+			probe_hosts();
 			forget_gone();
 			begin_pieces();
 		}
@@ -293,14 +255,20 @@ private:
 
 		if (!event)
 			return;
-		if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST)
+		if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST) {
 			meet(std::move(event));
-		else if (event->event == RDMA_CM_EVENT_DISCONNECTED ||
-			 event->event == RDMA_CM_EVENT_CONNECT_ERROR ||
-			 event->event == RDMA_CM_EVENT_UNREACHABLE)
-			for (Host &host : hosts_)
-				if (host.end.id() == event->id)
-					drop(host, "");
+			return;
+		}
+		for (Host &host : hosts_) {
+			if (host.end.id() != event->id)
+				continue;
+			if (event->event == RDMA_CM_EVENT_ESTABLISHED)
+				host.heard = true;
+			else if (event->event == RDMA_CM_EVENT_DISCONNECTED ||
+				 event->event == RDMA_CM_EVENT_CONNECT_ERROR ||
+				 event->event == RDMA_CM_EVENT_UNREACHABLE)
+				drop(host, "");
+		}
 	}
 
 	void meet(CmEvent event)
@@ -351,6 +319,28 @@ private:
 		host.end.disconnect();
 	}
 
+	/* Now and then. A host that died does not say so, or the wire has lost it. */
+	void probe_hosts()
+	{
+		const auto now = Clock::now();
+
+		if (now < next_probe_)
+			return;
+		next_probe_ = now + std::chrono::milliseconds(probe_ms);
+		for (Host &host : hosts_)
+			if (host.heard && !host.leaving)
+				probe(host);
+	}
+
+	static void probe(Host &host)
+	{
+		try {
+			host.end.probe(0);
+		} catch (const std::exception &error) {
+			drop(host, error.what());
+		}
+	}
+
 	static bool is_gone(const Host &host)
 	{
 		return host.leaving && !host.pieces;
@@ -382,13 +372,13 @@ private:
 
 	void look(Host &host, const ibv_wc &wc)
 	{
-		if (VerbsEnd::is_message(wc)) {
-			if (wc.status == IBV_WC_SUCCESS && !host.leaving)
-				take(host, host.end.take<IoRequest>(wc));
-		} else if (pieces_.contains(wc.wr_id)) {
+		if (pieces_.contains(wc.wr_id))
 			complete(wc);
-		}
-		/* Else a status has gone. */
+		else if (wc.status != IBV_WC_SUCCESS)
+			drop(host, ibv_wc_status_str(wc.status));
+		else if (VerbsEnd::is_message(wc) && !host.leaving)
+			take(host, host.end.take<IoRequest>(wc));
+		/* Else a status has gone, or the host is there. */
 	}
 
 	void take(Host &host, const IoRequest &request)
@@ -398,6 +388,7 @@ private:
 		if (host.ios == io_depth)
 			throw std::runtime_error("the host asks for more I/Os "
 						 "at a time than it may");
+		host.heard = true;
 		host.ios++;
 		if (error) {
 			answer(host, request.tag, error);
@@ -436,6 +427,8 @@ private:
 	/* A piece of each I/O in turn, as long as there is room for one. */
 	void begin_pieces()
 	{
+		if (counts_.ios < o_.gather)
+			return;
 		while (!waiting_.empty()) {
 			const uint64_t number = waiting_.front();
 			Io &io = ios_.at(number);
@@ -621,6 +614,7 @@ private:
 	uint64_t last_io_ = 0;
 	uint64_t last_piece_ = 0;
 	uint32_t gone_ = 0;
+	Clock::time_point next_probe_;
 	Counts counts_;
 };
 

@@ -107,6 +107,13 @@ VerbsEnd::VerbsEnd(CmId id, ibv_pd *pd, ibv_comp_channel *channel,
 {
 	ibv_qp_init_attr attr = {};
 
+	/* With its retries: a program that is silent for some four seconds is gone. */
+	uint8_t timeout = 17;
+
+	if (rdma_set_option(id_.get(), RDMA_OPTION_ID,
+			    RDMA_OPTION_ID_ACK_TIMEOUT, &timeout,
+			    sizeof(timeout)))
+		fail(errno, "timeout");
 	attr.send_cq = cq_.get();
 	attr.recv_cq = cq_.get();
 	attr.cap = {sends, receives, 1, 1, message_size};
@@ -201,6 +208,18 @@ void VerbsEnd::move(ibv_wr_opcode opcode, const ibv_sge &local, uint64_t remote,
 	ibv_sge sge = local;
 	ibv_send_wr wr = request(opcode, sge, remote, rkey, id), *bad;
 	int error = ibv_post_send(qp(), &wr, &bad);
+
+	if (error)
+		fail(error, "RDMA");
+}
+
+void VerbsEnd::probe(uint64_t id)
+{
+	ibv_sge none = {};
+	ibv_send_wr wr = request(IBV_WR_RDMA_WRITE, none, 0, 0, id), *bad;
+
+	wr.num_sge = 0;
+	const int error = ibv_post_send(qp(), &wr, &bad);
 
 	if (error)
 		fail(error, "RDMA");

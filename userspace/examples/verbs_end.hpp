@@ -154,6 +154,9 @@ public:
 	static ibv_send_wr request(ibv_wr_opcode opcode, ibv_sge &local,
 				   uint64_t remote, uint32_t rkey, uint64_t id);
 
+	/** Posts an RDMA write of no bytes, which fails if the other program is gone. Throws. */
+	void probe(uint64_t id);
+
 	/** The next completion, of any status, if there is one. Throws. */
 	std::optional<ibv_wc> poll();
 	/** Has the next completion raise an event. Throws. */
