@@ -12,6 +12,7 @@
  * client repeats a message that was not answered, and a second put of the same value
  * changes nothing.
  */
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>

@@ -11,6 +11,7 @@
  * and neither of the two workers has a part in it. Messages may be lost: a worker repeats one that
  * was not answered, and the manager carries it out once.
  */
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>

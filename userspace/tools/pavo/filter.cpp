@@ -6,6 +6,7 @@
  */
 #include "filter.h"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 
@@ -99,7 +100,7 @@ Match Packet::match_number(const json &right, int number, const char *name)
 
 			if (text_of(set, "family") == family_ &&
 			    text_of(set, "table") == table_ &&
-			    "@" + text_of(set, "name") == right)
+			    right == "@" + text_of(set, "name"))
 				return match_number(
 					json{{"set", member(set, "elem")}},
 					number, name);
