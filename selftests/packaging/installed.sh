@@ -35,8 +35,8 @@ all_files()
 find_headers()
 {
 	kernel=$(cd "$root/lib/modules" && echo *)
-	# A link of the root; here it would lead to folders of this machine.
-	headers=$(readlink "$root/lib/modules/$kernel/build")
+	# A link of the root, relative on Debian 13; here it would lead to folders of this machine.
+	headers=$(in_root readlink -f "/lib/modules/$kernel/build")
 }
 
 # Headers come first: packages of ours find a kernel. Then what they depend on, so that

@@ -53,9 +53,10 @@ open_root()
 	mount --bind "$cache/archives" "$root/var/cache/apt/archives"
 }
 
+# Processes that a package has started may end a little later.
 close_root()
 {
-	umount -R "$root"
+	until_true 30 umount -R "$root"
 	rm -rf --one-file-system "$root" "$root.upper" "$root.work"
 }
 
