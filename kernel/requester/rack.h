@@ -28,8 +28,11 @@
 #define PAVO_RACK_QUEUE 500u
 /** Rounds with little in flight after that, so that a queue of this sender's own is not in it. */
 #define PAVO_RACK_DRAIN 2
-/** Probes without an answer, each after twice the wait. Then only the loss timer is left. */
-#define PAVO_RACK_PROBES_MAX 6
+/**
+ * Probes without an answer, from the third on each after twice the wait. Then only the loss timer is
+ * left.
+ */
+#define PAVO_RACK_PROBES_MAX 7
 /** Least time that a tail loss probe waits beyond what round trips explain. */
 #define PAVO_RACK_PROBE_SLACK 256u
 
@@ -285,8 +288,9 @@ static inline void pavo_rack_recovered(struct pavo_rack *rack)
 
 /**
  * pavo_rack_get_probe_wait - how long a probe waits after the last transmission: a tail loss probe,
- * for two round trips, or one and what they vary by if that is more; then a retransmission timeout
- * as of RFC 6298, 5.5.
+ * for two round trips, or one and what they vary by if that is more; the second one as long, since a
+ * tail loss probe backs no timeout off (RFC 8985, 7.3); then a retransmission timeout that doubles
+ * (RFC 6298, 5.5).
  * @rack:   the state
  * @probes: how many were sent without an answer
  */
@@ -297,7 +301,8 @@ static inline u32 pavo_rack_get_probe_wait(const struct pavo_rack *rack,
 
 	if (wait < rack->srtt)
 		wait = rack->srtt;
-	return (rack->srtt + wait + PAVO_RACK_PROBE_SLACK) << probes;
+	wait += rack->srtt + PAVO_RACK_PROBE_SLACK;
+	return probes > 1 ? wait << (probes - 1) : wait;
 }
 
 #endif /* PAVO_RACK_H */

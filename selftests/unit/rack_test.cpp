@@ -165,7 +165,8 @@ TEST(Rack, AProbeWaitsForTwoRoundTripsOrWhatTheyVaryByAndThenLonger)
 	r.rack.srtt = 1000;
 	r.rack.rttvar = 250;
 	EXPECT_EQ(pavo_rack_get_probe_wait(&r.rack, 0), wait);
-	EXPECT_EQ(pavo_rack_get_probe_wait(&r.rack, 3), 8 * wait);
+	EXPECT_EQ(pavo_rack_get_probe_wait(&r.rack, 1), wait);
+	EXPECT_EQ(pavo_rack_get_probe_wait(&r.rack, 3), 4 * wait);
 	r.rack.rttvar = 500;
 	EXPECT_EQ(pavo_rack_get_probe_wait(&r.rack, 0), wait + 1000);
 }
