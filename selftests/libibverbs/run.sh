@@ -13,46 +13,23 @@ here=$(dirname "$(readlink -f "$0")")
 # For check and its like; nothing here is a guest.
 # shellcheck source=selftests/verbs/lib.sh
 . "$here/../verbs/lib.sh"
+# shellcheck source=qemu-scripts/archive.sh
+. "$here/../../qemu-scripts/archive.sh"
 tree=$(readlink -f "$here/../..")
 builds=${PAVO_BUILD:-$tree/build}/libibverbs
 cache=${PAVO_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/pavo}/libibverbs
 arch=$(gcc -print-multiarch)
-key=/usr/share/keyrings/debian-archive-keyring.gpg
 [ $# != 0 ] || set -- bookworm trixie sid
 
 # Packages of a release: the library, and all that its loader looks for to run a program.
 wanted=(libibverbs1 libibverbs-dev libnl-3-200 libnl-route-3-200 libc6 libgcc-s1 libstdc++6)
-
-# Prints where the host has its packages from: other releases come from there, too.
-# shellcheck disable=SC2016 # names of apt's
-find_archive()
-{
-	apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(ORIGIN)' |
-		awk -v c="$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)" \
-			'$2 == c && $3 == "Debian" { print $1; exit }'
-}
-
-# set_up_apt RELEASE: a package system that knows that release only, in `apt`
-set_up_apt()
-{
-	local state=$cache/apt/$1
-
-	mkdir -p "$state"/{lists/partial,archives/partial}
-	echo "deb [signed-by=$key] $(find_archive) $1 main" >"$state/sources.list"
-	: >"$state/status"
-	apt=(-o "Dir::Etc::SourceList=$state/sources.list" -o Dir::Etc::SourceParts=/dev/null
-		-o Dir::Etc::Preferences=/dev/null -o Dir::Etc::PreferencesParts=/dev/null
-		-o "Dir::State::Lists=$state/lists" -o "Dir::State::Status=$state/status"
-		-o "Dir::Cache=$state" -o APT::Sandbox::User= -o Debug::NoLocking=1)
-	apt-get "${apt[@]}" -qq update
-}
 
 # Unpacks the packages of a release again if any has another version than last time.
 fetch_release()
 {
 	local root=$cache/$1 debs=$cache/debs versions
 
-	set_up_apt "$1"
+	set_up_apt "$cache/apt/$1" "$1"
 	versions=$(apt-cache "${apt[@]}" show --no-all-versions "${wanted[@]}" |
 		sed -n 's/^Filename: //p' | sort)
 	[ "$(wc -l <<<"$versions")" = ${#wanted[@]} ]

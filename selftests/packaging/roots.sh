@@ -5,15 +5,6 @@
 # made by debootstrap, and layers on it that a test fills. Sourced by run.sh, which sets
 # cache (kept between runs), work, release and logs.
 # shellcheck disable=SC2154 # set by run.sh
-# shellcheck disable=SC2016 # names of apt's
-
-# Prints where the host has its packages from: other releases come from there, too.
-find_archive()
-{
-	apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(ORIGIN)' |
-		awk -v c="$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)" \
-			'$2 == c && $3 == "Debian" { print $1; exit }'
-}
 
 # make_base: the root that all layers of this release lie on
 make_base()

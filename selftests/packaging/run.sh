@@ -14,6 +14,8 @@ here=$(dirname "$(readlink -f "$0")")
 # For check and its like; nothing here is a guest.
 # shellcheck source=selftests/verbs/lib.sh
 . "$here/../verbs/lib.sh"
+# shellcheck source=qemu-scripts/archive.sh
+. "$here/../../qemu-scripts/archive.sh"
 # shellcheck source=selftests/packaging/roots.sh
 . "$here/roots.sh"
 # shellcheck source=selftests/packaging/installed.sh
@@ -33,7 +35,7 @@ if [ "$(id -u)" != 0 ]; then
 	skip_all "only root makes roots"
 elif ! command -v debootstrap >/dev/null; then
 	skip_all "no debootstrap; apt-get install debootstrap"
-elif [ -z "$(find_archive)" ]; then
+elif ! find_archive >/dev/null 2>&1; then
 	skip_all "apt knows no archive of Debian"
 fi
 # Mounts and processes that are made here end with it.

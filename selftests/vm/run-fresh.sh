@@ -13,6 +13,8 @@ here=$(dirname "$(readlink -f "$0")")
 # For check and its like; nothing here is a guest.
 # shellcheck source=selftests/verbs/lib.sh
 . "$here/../verbs/lib.sh"
+# shellcheck source=qemu-scripts/archive.sh
+. "$here/../../qemu-scripts/archive.sh"
 tree=$(readlink -f "$here/../..")
 cache=${PAVO_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/pavo}/fresh
 user=65534
@@ -35,11 +37,7 @@ if [ -z "${PAVO_FRESH:-}" ]; then
 	PAVO_FRESH=1 exec unshare --mount --pid --fork --kill-child "$0" "$@"
 fi
 
-# Where the host has its packages from, other releases come from, too.
-archive=$(apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(ORIGIN)' |
-	awk -v c="$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)" \
-		'$2 == c && $3 == "Debian" { print $1; exit }')
-[ -n "$archive" ] || skip_all "apt knows no archive of Debian"
+archive=$(find_archive 2>/dev/null) || skip_all "apt knows no archive of Debian"
 [ $# != 0 ] || set -- bookworm trixie
 
 # --- a root ----------------------------------------------------------------------------
