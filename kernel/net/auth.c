@@ -28,10 +28,15 @@ static siphash_key_t mask_key __read_mostly;
 /* 64-bit words in front of the headers: addresses, lengths, sender, memory. */
 #define FIXED_WORDS (4 + 1 + 1 + 1)
 
-/* The bytes that a MAC covers; of a coalesced packet: headers and length of each packet. */
+/*
+ * The bytes that a MAC covers: the words in front, and the headers behind them; of a coalesced packet
+ * headers and length of each packet. One array, since fewer words than FIXED_WORDS may be in front.
+ */
 struct covered {
-	u64 fixed[FIXED_WORDS];
-	u8 headers[PAVO_COALESCED_PACKETS * (PAVO_MAX_HDR_LEN + sizeof(u16))];
+	u64 words[FIXED_WORDS +
+		  DIV_ROUND_UP(PAVO_COALESCED_PACKETS *
+				       (PAVO_MAX_HDR_LEN + sizeof(u16)),
+			       sizeof(u64))];
 };
 
 static DEFINE_PER_CPU(struct covered, covered);
@@ -115,13 +120,13 @@ static int make_mac(u64 *mac, const struct sk_buff *skb, unsigned int from,
 	unsigned int fixed, n;
 	u8 *headers;
 
-	fixed = add_fixed(buffer->fixed, ip, udp, skb, skb->len - from, meta);
-	headers = (u8 *)buffer->fixed + fixed;
+	fixed = add_fixed(buffer->words, ip, udp, skb, skb->len - from, meta);
+	headers = (u8 *)buffer->words + fixed;
 	n = meta->packets ? add_coalesced(headers, skb, from, meta) :
 			    add_header(headers, skb, from);
 	if (!n)
 		return -EINVAL;
-	*mac = siphash(buffer->fixed, fixed + n, &mac_key);
+	*mac = siphash(buffer->words, fixed + n, &mac_key);
 	return 0;
 }
 
