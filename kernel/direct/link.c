@@ -236,6 +236,7 @@ static void release_range(const struct pavo_claim *claim,
 	switch (slot->range.state) {
 	case PAVO_DIRECT_SENDING:
 	case PAVO_DIRECT_DRAINED:
+	case PAVO_DIRECT_FAILED:
 		pavo_direct_give_buffer(window, place.range);
 		pavo_direct_transition(&slot->range, PAVO_DIRECT_IDLE);
 		pavo_direct_publish(window, place.range);
