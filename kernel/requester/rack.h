@@ -28,7 +28,7 @@
 #define PAVO_RACK_QUEUE 500u
 /** Rounds with little in flight after that, so that a queue of this sender's own is not in it. */
 #define PAVO_RACK_DRAIN 2
-/**
+/*
  * Probes without an answer, from the third on each after twice the wait. Then only the loss timer is
  * left.
  */
