@@ -40,6 +40,7 @@ struct pavo_windows;
 #define PAVO_MAX_SRQ 65536
 #define PAVO_MAX_SRQ_WR 32768
 #define PAVO_MAX_XRCD 65536
+#define PAVO_MAX_COMP_CNTR 65536
 /* Regions and memory windows, which share the indexes of keys. */
 #define PAVO_MAX_MR 0x7fffff
 #define PAVO_MAX_MW 0x7fffff
@@ -59,6 +60,7 @@ enum pavo_object {
 	PAVO_OBJ_MW,
 	PAVO_OBJ_SRQ,
 	PAVO_OBJ_XRCD,
+	PAVO_OBJ_COMP_CNTR,
 	PAVO_OBJ_ATTACH, /* queue pairs to multicast groups */
 	PAVO_OBJ_COUNT,
 };

@@ -232,6 +232,46 @@ static inline void pavo_vm_flags_set(struct vm_area_struct *vma,
 #define PAVO_CRC32_BY_CRYPTO 1
 #endif
 
+/*
+ * Completion counters. Older kernels have none: no process can make one, and these types only let
+ * the code compile.
+ */
+#if PAVO_HAS_COMP_CNTR
+#define PAVO_COMP_CNTR_OPS                                 \
+	.create_comp_cntr = pavo_create_comp_cntr,         \
+	.destroy_comp_cntr = pavo_destroy_comp_cntr,       \
+	.modify_comp_cntr = pavo_modify_comp_cntr,         \
+	.read_comp_cntr = pavo_read_comp_cntr,             \
+	.query_comp_cntr_caps = pavo_query_comp_cntr_caps, \
+	.qp_attach_comp_cntr = pavo_qp_attach_comp_cntr,   \
+	INIT_RDMA_OBJ_SIZE(ib_comp_cntr, pavo_comp_cntr, ib),
+#else
+#define PAVO_COMP_CNTR_OPS
+struct ib_comp_cntr {
+	struct ib_device *device;
+};
+
+struct ib_comp_cntr_caps {
+	u64 max_value;
+	u32 max_counters;
+	u32 supported_qp_attach_ops;
+};
+
+struct ib_qp_attach_comp_cntr_attr {
+	u32 op_mask;
+};
+
+enum ib_comp_cntr_entry {
+	IB_COMP_CNTR_ENTRY_COMP,
+	IB_COMP_CNTR_ENTRY_ERR,
+};
+
+enum ib_comp_cntr_modify_op {
+	IB_COMP_CNTR_MODIFY_OP_SET,
+	IB_COMP_CNTR_MODIFY_OP_INC,
+};
+#endif
+
 /* Binding a QP to counters gets the port. */
 #if PAVO_HAS_COUNTER_PORT
 #define PAVO_COUNTER_QP struct ib_qp *ibqp, u32 port

@@ -21,6 +21,7 @@ static unsigned int limit[PAVO_OBJ_COUNT] = {
 	[PAVO_OBJ_MW] = PAVO_MAX_MW,
 	[PAVO_OBJ_SRQ] = PAVO_MAX_SRQ,
 	[PAVO_OBJ_XRCD] = PAVO_MAX_XRCD,
+	[PAVO_OBJ_COMP_CNTR] = PAVO_MAX_COMP_CNTR,
 	[PAVO_OBJ_ATTACH] = PAVO_MAX_TOTAL_MCAST_QP_ATTACH,
 };
 
@@ -41,6 +42,9 @@ MODULE_PARM_DESC(max_srq, "shared receive queues of an adapter");
 pavo_range_param(max_xrcd, limit[PAVO_OBJ_XRCD], PAVO_LEAST, PAVO_MAX_XRCD,
 		 0444);
 MODULE_PARM_DESC(max_xrcd, "XRC domains of an adapter");
+pavo_range_param(max_comp_cntr, limit[PAVO_OBJ_COMP_CNTR], PAVO_LEAST,
+		 PAVO_MAX_COMP_CNTR, 0444);
+MODULE_PARM_DESC(max_comp_cntr, "completion counters of an adapter");
 pavo_range_param(max_total_mcast_qp_attach, limit[PAVO_OBJ_ATTACH], PAVO_LEAST,
 		 PAVO_MAX_TOTAL_MCAST_QP_ATTACH, 0444);
 MODULE_PARM_DESC(max_total_mcast_qp_attach,

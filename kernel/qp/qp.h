@@ -62,6 +62,20 @@ struct pavo_qp_attrs {
 	struct rdma_ah_attr ah;
 };
 
+/* Operations that completion counters count separately: bit numbers of enum ib_qp_attach_comp_cntr_op. */
+enum pavo_comp_op {
+	PAVO_COMP_SEND,
+	PAVO_COMP_RECV,
+	PAVO_COMP_READ,
+	PAVO_COMP_REMOTE_READ,
+	PAVO_COMP_WRITE,
+	PAVO_COMP_REMOTE_WRITE,
+	PAVO_COMP_OPS,
+	PAVO_COMP_NONE = PAVO_COMP_OPS, /* in no counter */
+};
+
+struct pavo_comp_cntr;
+
 /**
  * struct pavo_qp - queue pair.
  * @ib:      the object of rdma core, first
@@ -72,6 +86,8 @@ struct pavo_qp_attrs {
  * @recv_cq: NULL: the type of QP has no receive completions
  * @of_send_cq: in the list of @send_cq
  * @of_recv_cq: in the list of @recv_cq
+ * @comp_cntrs: completion counters by operation (qp/comp_cntr.h); NULL: none is attached. That of
+ *           PAVO_COMP_NONE is always NULL
  * @srq:     NULL: it has a receive queue of its own
  * @uctx:    of the process; NULL: a kernel consumer's
  * @user:    account that its packets are charged to; NULL: the kernel
@@ -103,6 +119,7 @@ struct pavo_qp {
 	struct pavo_cq *recv_cq;
 	struct list_head of_send_cq;
 	struct list_head of_recv_cq;
+	struct pavo_comp_cntr *comp_cntrs[PAVO_COMP_OPS + 1];
 	struct pavo_srq *srq;
 	struct pavo_ucontext *uctx;
 	struct pavo_user *user;

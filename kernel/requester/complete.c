@@ -6,6 +6,7 @@
  * The only writer of req->tail. Called with the side owned.
  */
 #include "requester_private.h"
+#include "qp/comp_cntr.h"
 
 /* Count a send WQE that completes in error. */
 static void count_send_error(struct pavo_qp *qp, enum pavo_status status)
@@ -17,6 +18,25 @@ static void count_send_error(struct pavo_qp *qp, enum pavo_status status)
 		pavo_count(qp, req_remote_access_errors);
 	else if (status == PAVO_ST_PEER_INVALID)
 		pavo_count(qp, req_remote_invalid_request);
+}
+
+/* The operation that completion counters count a WQE as. */
+static enum pavo_comp_op get_comp_op(u8 op)
+{
+	switch (op) {
+	case PAVO_WQE_SEND:
+	case PAVO_WQE_SEND_IMM:
+	case PAVO_WQE_SEND_INV:
+	case PAVO_WQE_IMM64:
+		return PAVO_COMP_SEND;
+	case PAVO_WQE_READ:
+		return PAVO_COMP_READ;
+	case PAVO_WQE_WRITE:
+	case PAVO_WQE_WRITE_IMM:
+		return PAVO_COMP_WRITE;
+	default:
+		return PAVO_COMP_NONE;
+	}
 }
 
 /*
@@ -42,6 +62,7 @@ static void complete_wqe(struct pavo_qp *qp, enum pavo_status status,
 		pavo_sgl_release(qp, wqe);
 	if (unlikely(status))
 		count_send_error(qp, status);
+	pavo_comp_count(qp, get_comp_op(wqe->op), !status);
 	if (status || wqe->flags & PAVO_WQE_SIGNALED)
 		pavo_cq_push(qp->send_cq, &cqe, false);
 	/* Frees the slot for kernel consumers; pairs with the acquire in post_send_wr(). */

@@ -123,6 +123,10 @@ static void refuse_request(struct pavo_qp *qp, const struct pavo_pkt *pkt,
 	enum ib_event_type event = IB_EVENT_QP_REQ_ERR;
 	u8 nak = pavo_status_codes(status)->nak;
 
+	if (pkt->info->kind == PAVO_KIND_WRITE)
+		pavo_comp_count(qp, PAVO_COMP_REMOTE_WRITE, false);
+	else if (pkt->info->kind == PAVO_KIND_READ)
+		pavo_comp_count(qp, PAVO_COMP_REMOTE_READ, false);
 	/* An error of the sender, but the consumer gets a completion in error as well. */
 	if (status == PAVO_ST_RQ_LENGTH)
 		pavo_rq_fail(qp, status);

@@ -111,7 +111,11 @@ enum pavo_status pavo_execute_write(struct pavo_qp *qp, struct pavo_rx *rx)
 		status = write_packet(qp, rx);
 	if (status)
 		return status;
-	resp->message = pkt->info->flags & PAVO_OPF_LAST ? 0 : PAVO_KIND_WRITE;
+	resp->message = PAVO_KIND_WRITE;
+	if (pkt->info->flags & PAVO_OPF_LAST) {
+		resp->message = 0;
+		pavo_comp_count(qp, PAVO_COMP_REMOTE_WRITE, true);
+	}
 	if (imm)
 		pavo_complete_recv(qp, pkt, PAVO_WQE_WRITE_IMM,
 				   resp->write.total);

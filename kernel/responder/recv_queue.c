@@ -144,6 +144,7 @@ void pavo_rq_complete(struct pavo_qp *qp, struct pavo_cqe *cqe, bool solicited)
 		cqe->flags |= PAVO_CQE_SRQ;
 	}
 	resp->wqe->active = false;
+	pavo_comp_count(qp, PAVO_COMP_RECV, cqe->status == IB_WC_SUCCESS);
 	if (!resp->rq->cq) {
 		pavo_cq_push(qp->recv_cq, cqe, solicited);
 		return;

@@ -460,12 +460,15 @@ static enum pavo_status send_next_response(struct pavo_qp *qp)
 	} else if (unlikely(status)) {
 		/* The key ended during the read: a remote access error. */
 		pavo_count(qp, resp_remote_access_errors);
+		pavo_comp_count(qp, PAVO_COMP_REMOTE_READ, false);
 		resp->send_head = resp->send_tail;
 		pavo_respond_fatal(qp, res->psn, pavo_status_codes(status)->nak,
 				   IB_EVENT_QP_ACCESS_ERR);
 		return PAVO_ST_OK;
 	}
 	if (!res->left) {
+		if (res->kind == PAVO_KIND_READ && !res->answered)
+			pavo_comp_count(qp, PAVO_COMP_REMOTE_READ, true);
 		res->answered = true;
 		res->queued = false;
 		resp->send_head++;

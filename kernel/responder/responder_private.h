@@ -12,6 +12,7 @@
 #include "memory/payload.h"
 #include "net/xmit.h"
 #include "qp/qp.h"
+#include "qp/comp_cntr.h"
 #include "round.h"
 #include "responder/read_copy.h"
 #include "responder/responder.h"

@@ -399,4 +399,5 @@ void pavo_verbs_setup(struct pavo_dev *dev, const struct net_device *ndev)
 			       BIT_ULL(IB_USER_VERBS_CMD_REQ_NOTIFY_CQ);
 	ib_set_device_ops(ib, &pavo_device_ops);
 	ib_set_device_ops(ib, &pavo_counter_ops);
+	ib_set_device_ops(ib, &pavo_comp_cntr_ops);
 }

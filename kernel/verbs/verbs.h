@@ -14,6 +14,7 @@ struct pavo_dev;
 struct pavo_qp;
 struct pavo_srq;
 struct uapi_definition;
+struct uverbs_attr_bundle;
 
 /**
  * struct pavo_xrcd - XRC domain.
@@ -130,6 +131,23 @@ int pavo_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 		   struct ib_udata *udata);
 int pavo_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr);
 int pavo_destroy_ah(struct ib_ah *ibah, u32 flags);
+
+/* comp_cntr.c; empty where rdma core has no completion counters */
+extern const struct ib_device_ops pavo_comp_cntr_ops;
+
+int pavo_query_comp_cntr_caps(struct ib_device *ibdev,
+			      struct ib_comp_cntr_caps *caps,
+			      struct uverbs_attr_bundle *attrs);
+int pavo_create_comp_cntr(struct ib_comp_cntr *ibcntr,
+			  struct uverbs_attr_bundle *attrs);
+int pavo_destroy_comp_cntr(struct ib_comp_cntr *ibcntr);
+int pavo_modify_comp_cntr(struct ib_comp_cntr *ibcntr,
+			  enum ib_comp_cntr_entry entry,
+			  enum ib_comp_cntr_modify_op op, u64 value);
+int pavo_read_comp_cntr(struct ib_comp_cntr *ibcntr,
+			enum ib_comp_cntr_entry entry, u64 *value);
+int pavo_qp_attach_comp_cntr(struct ib_qp *ibqp, struct ib_comp_cntr *ibcntr,
+			     struct ib_qp_attach_comp_cntr_attr *attr);
 
 /* restrack.c: details for `rdma resource show` */
 int pavo_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp);

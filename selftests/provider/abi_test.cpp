@@ -303,6 +303,23 @@ void test_private_ops()
 	CALLS(attach_mcast, ibv_attach_mcast(&o.qp.qp, &gid, 0));
 	CALLS(detach_mcast, ibv_detach_mcast(&o.qp.qp, &gid, 0));
 	CALLS(query_port, ibv_query_port(context, 1, &port_attr));
+#if PAVO_VERBS_ABI >= 65
+	ibv_comp_cntr counter = {context, 0};
+	ibv_comp_cntr_caps caps;
+	uint64_t value;
+
+	CALLS(create_comp_cntr, ibv_create_comp_cntr(context, nullptr));
+	CALLS(destroy_comp_cntr, ibv_destroy_comp_cntr(&counter));
+	CALLS(inc_comp_cntr, ibv_inc_comp_cntr(&counter, 1));
+	CALLS(inc_err_comp_cntr, ibv_inc_err_comp_cntr(&counter, 1));
+	CALLS(read_comp_cntr, ibv_read_comp_cntr(&counter, &value));
+	CALLS(read_err_comp_cntr, ibv_read_err_comp_cntr(&counter, &value));
+	CALLS(set_comp_cntr, ibv_set_comp_cntr(&counter, 1));
+	CALLS(set_err_comp_cntr, ibv_set_err_comp_cntr(&counter, 1));
+	CALLS(qp_attach_comp_cntr,
+	      ibv_qp_attach_comp_cntr(&o.qp.qp, &counter, nullptr));
+	CALLS(query_comp_cntr_caps, ibv_query_comp_cntr_caps(context, &caps));
+#endif
 	CALLS(query_ece, ibv_query_ece(&o.qp.qp, &ece));
 	CALLS(set_ece, ibv_set_ece(&o.qp.qp, &ece));
 	CALLS(import_dm, ibv_import_dm(context, 0));

@@ -4,6 +4,7 @@
  * is not supported, domains, threads, direct access.
  */
 #include "played_module.h"
+#include "../common/comp_cntr_methods.h"
 
 #include <algorithm>
 #include <memory>
@@ -334,14 +335,76 @@ void test_direct_access()
 	REQUIRE_EQ(engine.recv_kicks, 1);
 }
 
+#if PAVO_VERBS_ABI >= 65
+/* A method of the counter with handle 77, which changed an entry by so much. */
+void must_modify(int result, uint64_t entry, uint64_t change, uint64_t value)
+{
+	const fake::Call call = kernel->last_method(cntr::object, cntr::modify);
+
+	REQUIRE_EQ(result, 0);
+	REQUIRE_EQ(call.word.at(0), 77);
+	REQUIRE_EQ(call.word.at(1), entry);
+	REQUIRE_EQ(call.word.at(2), change);
+	REQUIRE_EQ(call.word.at(3), value);
+}
+
+void test_completion_counters()
+{
+	User user;
+	ibv_comp_cntr_init_attr attr = {};
+	ibv_qp_attach_comp_cntr_attr ops = {
+		0, IBV_QP_ATTACH_COMP_CNTR_OP_SEND |
+			   IBV_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_WRITE};
+	ibv_comp_cntr_caps caps = {};
+	uint64_t value = 0;
+
+	calm_engine();
+	REQUIRE_EQ(ibv_query_comp_cntr_caps(context, &caps), 0);
+	REQUIRE_EQ(caps.max_counters, 5);
+	REQUIRE_EQ(caps.max_value, UINT64_MAX);
+	REQUIRE_EQ(caps.supported_qp_attach_ops, uint32_t{cntr::all_ops});
+	attr.type = IBV_COMP_CNTR_TYPE_BYTES;
+	REQUIRE(!ibv_create_comp_cntr(context, &attr));
+	REQUIRE_EQ(errno, EOPNOTSUPP);
+	attr.type = IBV_COMP_CNTR_TYPE_WRS;
+	engine.lacks_memory = 1;
+	engine.lack = ENOMEM;
+	REQUIRE(!ibv_create_comp_cntr(context, &attr));
+	REQUIRE_EQ(errno, ENOMEM);
+	ibv_comp_cntr *counter = ibv_create_comp_cntr(context, &attr);
+
+	REQUIRE(counter);
+	REQUIRE_EQ(ibv_qp_attach_comp_cntr(user.qp, counter, &ops), 0);
+	const fake::Call attach =
+		kernel->last_method(UVERBS_OBJECT_QP, cntr::attach_method);
+
+	REQUIRE_EQ(attach.word.at(0), user.qp->handle);
+	REQUIRE_EQ(attach.word.at(1), 77);
+	REQUIRE_EQ(attach.word.at(2), cntr::send | cntr::remote_write);
+	must_modify(ibv_set_comp_cntr(counter, 3), cntr::completed, cntr::set,
+		    3);
+	must_modify(ibv_set_err_comp_cntr(counter, 4), cntr::failed, cntr::set,
+		    4);
+	must_modify(ibv_inc_comp_cntr(counter, 5), cntr::completed,
+		    cntr::increment, 5);
+	must_modify(ibv_inc_err_comp_cntr(counter, 6), cntr::failed,
+		    cntr::increment, 6);
+	REQUIRE_EQ(ibv_read_comp_cntr(counter, &value), 0);
+	REQUIRE_EQ(value, 1000);
+	REQUIRE_EQ(ibv_read_err_comp_cntr(counter, &value), 0);
+	REQUIRE_EQ(value, 1001);
+	REQUIRE_EQ(ibv_destroy_comp_cntr(counter), 0);
+	REQUIRE_EQ(kernel->last_method(cntr::object, cntr::destroy).word.at(0),
+		   77);
+}
+#endif
+
 } // namespace
 
 void add_object_cases(Cases &cases)
 {
-	cases.insert(
-		cases.end(),
-		{
-			{"impossible answers of the module", test_lying_module},
+	cases.insert(cases.end(), {
+		{"impossible answers of the module", test_lying_module},
 			{"a shared receive queue", test_srq},
 			{"what is not supported says so", test_unsupported},
 			{"flags of creation", test_create_flags},
@@ -350,5 +413,8 @@ void add_object_cases(Cases &cases)
 			 test_allocators},
 			{"several threads", test_threads},
 			{"direct access", test_direct_access},
-		});
+#if PAVO_VERBS_ABI >= 65
+			{"completion counters", test_completion_counters},
+#endif
+	});
 }

@@ -3,6 +3,7 @@
  * played_module.cpp - see played_module.h.
  */
 #include "played_module.h"
+#include "../common/comp_cntr_methods.h"
 
 #include <bit>
 #include <cerrno>
@@ -196,6 +197,19 @@ int serve_method(fake::Call &call)
 		return create_qp(call);
 	case UVERBS_OBJECT_QP << 16 | UVERBS_METHOD_QP_DESTROY:
 		call.output(UVERBS_ATTR_DESTROY_QP_RESP, uint32_t{0});
+		return 0;
+	case cntr::object << 16 | cntr::create:
+		if (lacks_memory())
+			return engine.lack;
+		call.set_word(0, 77);
+		return 0;
+	case cntr::object << 16 | cntr::read:
+		call.output(2, uint64_t{1000} + call.word.at(1));
+		return 0;
+	case UVERBS_OBJECT_DEVICE << 16 | cntr::caps_method:
+		call.output(0, uint32_t{5});
+		call.output(1, UINT64_MAX);
+		call.output(2, uint32_t{cntr::all_ops});
 		return 0;
 	case UVERBS_OBJECT_SRQ << 16 | UVERBS_METHOD_SRQ_CREATE:
 		return create_srq(call);

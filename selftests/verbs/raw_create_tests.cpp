@@ -14,14 +14,13 @@
 #include <fcntl.h>
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/ib_user_verbs.h>
-#include <rdma/rdma_user_ioctl_cmds.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "as_user.h"
 #include "link.h"
 #include "manager.h"
+#include "method_call.h"
 #include "tap.h"
 
 using namespace pv;
@@ -162,34 +161,10 @@ struct Context {
 			       {UVERBS_ATTR_WRITE_CMD, 8, number}});
 	}
 
-	struct Attribute {
-		uint16_t id;
-		size_t size; /* 0: a handle. Up to 8 bytes stand in @value */
-		uint64_t value;
-	};
-
 	int method(uint16_t object, uint16_t number,
-		   const std::vector<Attribute> &attributes) const
+		   std::vector<Attribute> attributes) const
 	{
-		alignas(8) char bytes[sizeof(ib_uverbs_ioctl_hdr) +
-				      16 * sizeof(ib_uverbs_attr)] = {};
-		auto *call = reinterpret_cast<ib_uverbs_ioctl_hdr *>(bytes);
-
-		for (const Attribute &attribute : attributes) {
-			ib_uverbs_attr &to = call->attrs[call->num_attrs++];
-
-			to.attr_id = attribute.id;
-			to.len = uint16_t(attribute.size);
-			to.flags = UVERBS_ATTR_F_MANDATORY;
-			to.data = attribute.value;
-		}
-		call->length =
-			uint16_t(sizeof(*call) +
-				 call->num_attrs * sizeof(call->attrs[0]));
-		call->object_id = object;
-		call->method_id = number;
-		/* The device is of RDMA_DRIVER_UNKNOWN. */
-		return ioctl(verbs->cmd_fd, RDMA_VERBS_IOCTL, call) ? errno : 0;
+		return call_method(*verbs, object, number, attributes);
 	}
 
 	struct Close {
@@ -307,7 +282,7 @@ Row qp_method(const char *name, int expected, int type)
 			const ib_uverbs_qp_cap cap = {1, 1, 1, 1, 0};
 			ib_uverbs_qp_cap given;
 			uint32_t number;
-			std::vector<Context::Attribute> all = {
+			std::vector<Attribute> all = {
 				{UVERBS_ATTR_CREATE_QP_HANDLE, 0, 0},
 				{UVERBS_ATTR_CREATE_QP_USER_HANDLE, 8, 0},
 				{UVERBS_ATTR_CREATE_QP_CAP, sizeof(cap),
@@ -400,10 +375,21 @@ int make_context(Context &context, bool by_write)
 	const Make make =
 		command<ib_uverbs_get_context, ib_uverbs_get_context_resp>(
 			IB_USER_VERBS_CMD_GET_CONTEXT, [](auto &, auto &) {});
+	uint32_t vectors;
+	uint64_t support;
 
 	REQUIRE(fresh >= 0, path);
 	context.verbs->cmd_fd = fresh;
-	const int error = make(context, by_write);
+	/* Newer kernels take the number of a command, where it is invoked, for files that a context asks for. */
+	const int error =
+		by_write ?
+			make(context, true) :
+			context.method(
+				UVERBS_OBJECT_DEVICE, UVERBS_METHOD_GET_CONTEXT,
+				{{UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS, 4,
+				  uint64_t(&vectors)},
+				 {UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT, 8,
+				  uint64_t(&support)}});
 
 	context.verbs->cmd_fd = used;
 	close(fresh);

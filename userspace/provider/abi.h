@@ -190,7 +190,8 @@ struct verbs_context_ops {
 	verbs_unused_op cq_event;
 	ibv_ah *(*create_ah)(ibv_pd *pd, ibv_ah_attr *attr);
 #if PAVO_VERBS_ABI >= 65
-	verbs_unused_op create_comp_cntr;
+	ibv_comp_cntr *(*create_comp_cntr)(ibv_context *context,
+					   ibv_comp_cntr_init_attr *attr);
 #endif
 	verbs_unused_op create_counters;
 	ibv_cq *(*create_cq)(ibv_context *context, int cqe,
@@ -216,7 +217,7 @@ struct verbs_context_ops {
 	int (*dereg_mr)(verbs_mr *mr);
 	int (*destroy_ah)(ibv_ah *ah);
 #if PAVO_VERBS_ABI >= 65
-	verbs_unused_op destroy_comp_cntr;
+	int (*destroy_comp_cntr)(ibv_comp_cntr *counter);
 #endif
 	verbs_unused_op destroy_counters;
 	int (*destroy_cq)(ibv_cq *cq);
@@ -240,8 +241,8 @@ struct verbs_context_ops {
 	verbs_unused_op import_mr;
 	verbs_unused_op import_pd;
 #if PAVO_VERBS_ABI >= 65
-	verbs_unused_op inc_comp_cntr;
-	verbs_unused_op inc_err_comp_cntr;
+	int (*inc_comp_cntr)(ibv_comp_cntr *counter, uint64_t amount);
+	int (*inc_err_comp_cntr)(ibv_comp_cntr *counter, uint64_t amount);
 #endif
 	int (*modify_cq)(ibv_cq *cq, ibv_modify_cq_attr *attr);
 	verbs_unused_op modify_flow_action_esp;
@@ -258,8 +259,10 @@ struct verbs_context_ops {
 	int (*post_srq_recv)(ibv_srq *srq, ibv_recv_wr *wr,
 			     ibv_recv_wr **bad_wr);
 #if PAVO_VERBS_ABI >= 65
-	verbs_unused_op qp_attach_comp_cntr;
-	verbs_unused_op query_comp_cntr_caps;
+	int (*qp_attach_comp_cntr)(ibv_qp *qp, ibv_comp_cntr *counter,
+				   ibv_qp_attach_comp_cntr_attr *attr);
+	int (*query_comp_cntr_caps)(ibv_context *context,
+				    ibv_comp_cntr_caps *caps, size_t caps_size);
 #endif
 	int (*query_device_ex)(ibv_context *context,
 			       const ibv_query_device_ex_input *input,
@@ -276,11 +279,11 @@ struct verbs_context_ops {
 	int (*query_rt_values)(ibv_context *context, ibv_values_ex *values);
 	int (*query_srq)(ibv_srq *srq, ibv_srq_attr *attr);
 #if PAVO_VERBS_ABI >= 65
-	verbs_unused_op read_comp_cntr;
+	int (*read_comp_cntr)(ibv_comp_cntr *counter, uint64_t *value);
 #endif
 	verbs_unused_op read_counters;
 #if PAVO_VERBS_ABI >= 65
-	verbs_unused_op read_err_comp_cntr;
+	int (*read_err_comp_cntr)(ibv_comp_cntr *counter, uint64_t *value);
 #endif
 	verbs_unused_op reg_dm_mr;
 	ibv_mr *(*reg_dmabuf_mr)(ibv_pd *pd, uint64_t offset, size_t length,
@@ -295,11 +298,11 @@ struct verbs_context_ops {
 			size_t length, int access);
 	int (*resize_cq)(ibv_cq *cq, int cqe);
 #if PAVO_VERBS_ABI >= 65
-	verbs_unused_op set_comp_cntr;
+	int (*set_comp_cntr)(ibv_comp_cntr *counter, uint64_t value);
 #endif
 	verbs_unused_op set_ece;
 #if PAVO_VERBS_ABI >= 65
-	verbs_unused_op set_err_comp_cntr;
+	int (*set_err_comp_cntr)(ibv_comp_cntr *counter, uint64_t value);
 #endif
 	verbs_unused_op unimport_dm;
 	verbs_unused_op unimport_mr;
@@ -453,6 +456,23 @@ int ibv_cmd_open_qp(ibv_context *context, verbs_qp *qp, int qp_size,
 		    ibv_qp_open_attr *attr, verbs_cmd_open_qp *cmd,
 		    size_t cmd_size, ib_uverbs_create_qp_resp *resp,
 		    size_t resp_size);
+
+#if PAVO_VERBS_ABI >= 65
+/* The last argument has attributes of the driver; null: none. */
+int ibv_cmd_create_comp_cntr(ibv_context *context, ibv_comp_cntr *counter,
+			     void *driver);
+int ibv_cmd_destroy_comp_cntr(ibv_comp_cntr *counter);
+int ibv_cmd_inc_comp_cntr(ibv_comp_cntr *counter, uint64_t amount);
+int ibv_cmd_inc_err_comp_cntr(ibv_comp_cntr *counter, uint64_t amount);
+int ibv_cmd_read_comp_cntr(ibv_comp_cntr *counter, uint64_t *value);
+int ibv_cmd_read_err_comp_cntr(ibv_comp_cntr *counter, uint64_t *value);
+int ibv_cmd_set_comp_cntr(ibv_comp_cntr *counter, uint64_t value);
+int ibv_cmd_set_err_comp_cntr(ibv_comp_cntr *counter, uint64_t value);
+int ibv_cmd_qp_attach_comp_cntr(ibv_qp *qp, ibv_comp_cntr *counter,
+				ibv_qp_attach_comp_cntr_attr *attr);
+int ibv_cmd_query_comp_cntr_caps(ibv_context *context, ibv_comp_cntr_caps *caps,
+				 size_t caps_size);
+#endif
 
 int ibv_cmd_create_ah(ibv_pd *pd, ibv_ah *ah, ibv_ah_attr *attr,
 		      ib_uverbs_create_ah_resp *resp, size_t resp_size);

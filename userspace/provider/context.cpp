@@ -113,6 +113,10 @@ constexpr verbs_context_ops context_ops = [] {
 	ops.bind_mw = bind_mw;
 	ops.close_xrcd = close_xrcd;
 	ops.create_ah = create_ah;
+#if PAVO_VERBS_ABI >= 65
+	ops.create_comp_cntr = create_comp_cntr;
+	ops.destroy_comp_cntr = destroy_comp_cntr;
+#endif
 	ops.create_cq = create_cq;
 	ops.create_cq_ex = create_cq_ex;
 	ops.create_qp = create_qp;
@@ -159,6 +163,16 @@ void set_ops(verbs_context *context)
 	passed_on.attach_mcast = ibv_cmd_attach_mcast;
 	passed_on.detach_mcast = ibv_cmd_detach_mcast;
 	passed_on.req_notify_cq = ibv_cmd_req_notify_cq;
+#if PAVO_VERBS_ABI >= 65
+	passed_on.inc_comp_cntr = ibv_cmd_inc_comp_cntr;
+	passed_on.inc_err_comp_cntr = ibv_cmd_inc_err_comp_cntr;
+	passed_on.qp_attach_comp_cntr = ibv_cmd_qp_attach_comp_cntr;
+	passed_on.query_comp_cntr_caps = ibv_cmd_query_comp_cntr_caps;
+	passed_on.read_comp_cntr = ibv_cmd_read_comp_cntr;
+	passed_on.read_err_comp_cntr = ibv_cmd_read_err_comp_cntr;
+	passed_on.set_comp_cntr = ibv_cmd_set_comp_cntr;
+	passed_on.set_err_comp_cntr = ibv_cmd_set_err_comp_cntr;
+#endif
 	verbs_set_ops(context, &context_ops);
 	verbs_set_ops(context, &passed_on);
 }

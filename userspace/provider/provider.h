@@ -267,6 +267,12 @@ bool map_queue(Mapping *map, WorkQueue *queue, int fd,
 	       const WqeLimits &limits);
 
 /* xrc.cpp */
+#if PAVO_VERBS_ABI >= 65
+ibv_comp_cntr *create_comp_cntr(ibv_context *context,
+				ibv_comp_cntr_init_attr *attr);
+int destroy_comp_cntr(ibv_comp_cntr *counter);
+#endif
+
 ibv_xrcd *open_xrcd(ibv_context *context, ibv_xrcd_init_attr *attr);
 int close_xrcd(ibv_xrcd *xrcd);
 ibv_qp *open_qp(ibv_context *context, ibv_qp_open_attr *attr);

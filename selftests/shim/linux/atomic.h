@@ -55,6 +55,11 @@ static inline s64 atomic64_fetch_add(s64 n, atomic64_t *v)
 	return __atomic_fetch_add(&v->counter, n, __ATOMIC_SEQ_CST);
 }
 
+static inline void atomic64_inc(atomic64_t *v)
+{
+	atomic64_fetch_add(1, v);
+}
+
 static inline s64 atomic64_cmpxchg(atomic64_t *v, s64 old, s64 value)
 {
 	atomic64_try_cmpxchg(v, &old, value);
