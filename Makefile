@@ -111,14 +111,12 @@ all: build-deps modules userspace
 # Type information for the module needs pahole; without it the module has none.
 BTF := $(if $(shell command -v pahole),,CONFIG_DEBUG_INFO_BTF_MODULES=)
 
-# Compilers of another release, where the kernel's headers come with them (fetch-kernel).
-ENTER = $(if $(wildcard $(KDIR)/.toolchain),qemu-scripts/in-toolchain '$(KDIR)/.toolchain')
-
 # The kernel's build writes beside the sources, so it gets a tree of links of
 # its own per kernel: the sources stay clean, and kernels do not mix.
 modules: links
 	@+$(STEP) --of $$(find kernel -name '*.c' ! -path '*/probes/*' | wc -l) 'module for $(KREL)' \
-		'$(BUILD)/logs/module-$(KREL).log' $(ENTER) $(MAKE) -C '$(KVIEW)' M='$(KOUT)' MO='$(KOUT)' \
+		'$(BUILD)/logs/module-$(KREL).log' \
+		qemu-scripts/in-toolchain '$(KDIR)' $(MAKE) -C '$(KVIEW)' M='$(KOUT)' MO='$(KOUT)' \
 		W=$(W) V=$(V) $(if $(filter 0,$(V)),quiet=quiet_) $(C)$(BTF) $(OPTIONS) -j$(JOBS) modules
 
 # A build folder that was moved or copied with the tree has links to the first place.

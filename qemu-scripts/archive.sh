@@ -47,3 +47,31 @@ set_up_apt()
 		-o "Dir::Cache=$state" -o APT::Sandbox::User= -o Debug::NoLocking=1)
 	apt-get "${apt[@]}" -qq update
 }
+
+# unpack_root STATE ROOT PACKAGE...: unpacks packages, and all that they depend on, into ROOT, if it
+# has others; `apt` is set. No script of a package runs. True if it has unpacked any.
+unpack_root()
+{
+	local state=$1 root=$2 files name file
+
+	shift 2
+	# Each line: 'address' file size checksum
+	files=$(apt-get "${apt[@]}" install --print-uris -qq --no-install-recommends "$@") || return 2
+	[ "$(cat "$root/.files" 2>/dev/null)" != "$files" ] || return 1
+	apt-get "${apt[@]}" install --download-only -qq -y --no-install-recommends "$@" >&2 || return 2
+	rm -rf "$root"
+	mkdir -p "$root"/usr/{bin,sbin,lib,lib64} "$root"/{proc,dev,sys,tmp}
+	for name in bin sbin lib lib64; do
+		ln -s "usr/$name" "$root/$name"
+	done
+	while read -r _ file _; do
+		# The links of /bin and its like stay: Debian 12 has files there.
+		dpkg-deb --fsys-tarfile "$state/archives/$file" |
+			tar -x -C "$root" --keep-directory-symlink --no-same-owner || return 2
+	done <<<"$files"
+	rm -f "$state"/archives/*.deb
+	# Programs expect these, which scripts of packages make.
+	[ -e "$root/usr/bin/sh" ] || ln -s dash "$root/usr/bin/sh"
+	ln -sf mawk "$root/usr/bin/awk"
+	echo "$files" >"$root/.files"
+}

@@ -15,12 +15,14 @@
 /**
  * struct pavo_comp_cntr - completion counter.
  * @ib:      the object of rdma core, first
+ * @charge:  charge to the memory cgroup, see pavo_charge()
  * @account: user to whom it is accounted
  * @values:  operations that completed, by enum ib_comp_cntr_entry: in success, in error. They wrap
  *           after U64_MAX
  */
 struct pavo_comp_cntr {
 	struct ib_comp_cntr ib;
+	void *charge;
 	kuid_t account;
 	atomic64_t values[2];
 };

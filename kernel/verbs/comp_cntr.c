@@ -5,6 +5,7 @@
  * Called by rdma core for processes; kernels without completion counters call nothing of it. rdma
  * core keeps a counter while a QP is attached to it, and attaches one counter to an operation.
  */
+#include <rdma/uverbs_ioctl.h>
 #include "adapter.h"
 #include "accounting.h"
 #include "qp/comp_cntr.h"
@@ -26,16 +27,25 @@ int pavo_create_comp_cntr(struct ib_comp_cntr *ibcntr,
 			  struct uverbs_attr_bundle *attrs)
 {
 	struct pavo_comp_cntr *cntr = to_pavo_comp_cntr(ibcntr);
+	int err;
 
+	if (pavo_charge(&cntr->charge, sizeof(*cntr), &attrs->driver_udata))
+		return -ENOMEM;
 	cntr->account = pavo_caller_account();
-	return pavo_object_take(to_pavo_dev(ibcntr->device), PAVO_OBJ_COMP_CNTR,
-				cntr->account);
+	err = pavo_object_take(to_pavo_dev(ibcntr->device), PAVO_OBJ_COMP_CNTR,
+			       cntr->account);
+	if (err)
+		pavo_charge_end(cntr->charge);
+	return err;
 }
 
 int pavo_destroy_comp_cntr(struct ib_comp_cntr *ibcntr)
 {
+	struct pavo_comp_cntr *cntr = to_pavo_comp_cntr(ibcntr);
+
 	pavo_object_give(to_pavo_dev(ibcntr->device), PAVO_OBJ_COMP_CNTR,
-			 to_pavo_comp_cntr(ibcntr)->account);
+			 cntr->account);
+	pavo_charge_end(cntr->charge);
 	return 0;
 }
 

@@ -7,7 +7,6 @@
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/module.h>
-#include <linux/shmem_fs.h>
 #include "kverbs.h"
 #include "pavo_kernel.h"
 
@@ -48,6 +47,15 @@ static void close_stage(struct stage *s)
 		fput(s->file);
 }
 
+/* Set up a file in memory, without a name. The calls of shmem have other arguments in newer kernels. */
+static int open_file(struct stage *s, loff_t size)
+{
+	s->file = filp_open("/dev", O_TMPFILE | O_RDWR | O_LARGEFILE, 0600);
+	if (IS_ERR(s->file))
+		return PTR_ERR(s->file);
+	return vfs_truncate(&s->file->f_path, size);
+}
+
 static int open_stage(struct pair *p, struct stage *s)
 {
 	const struct pavo_direct_open_args args = {
@@ -57,11 +65,12 @@ static int open_stage(struct pair *p, struct stage *s)
 		.buffers = RANGES,
 	};
 	struct pavo_direct_open_resp resp;
+	int err;
 
 	*s = (struct stage){};
-	s->file = shmem_file_setup("pavo-kverbs", p->t.bytes, VM_NORESERVE);
-	if (IS_ERR(s->file))
-		return PTR_ERR(s->file);
+	err = open_file(s, p->t.bytes);
+	if (err)
+		return err;
 	s->window = CALL(pavo_kernel_direct_open, ERR_PTR(-ENOENT), p->pd,
 			 &args, &resp);
 	if (IS_ERR(s->window))

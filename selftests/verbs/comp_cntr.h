@@ -34,6 +34,15 @@ struct CounterCaps {
 	uint32_t ops = 0;
 };
 
+inline bool has_counters(const ibv_context &context)
+{
+	try {
+		return CounterCaps(context).counters;
+	} catch (const Skip &) {
+		return false;
+	}
+}
+
 /* A counter; it is destroyed with this, unless a queue pair has it then. */
 class Counter {
 public:
