@@ -291,6 +291,17 @@ struct pavo_counter_object {
 #define PAVO_COUNTER_OBJ_SIZE
 #endif
 
+/* rdma core calls a driver to initialize its part of a counter object; pavo has none. */
+#if PAVO_HAS_COUNTER_INIT
+static inline void pavo_init_counter(struct rdma_counter *counter)
+{
+}
+
+#define PAVO_COUNTER_INIT .counter_init = pavo_init_counter,
+#else
+#define PAVO_COUNTER_INIT
+#endif
+
 /* Splicing from a file that has read_iter. */
 #if PAVO_HAS_COPY_SPLICE
 #define pavo_splice_read copy_splice_read

@@ -16,59 +16,9 @@ here=$(dirname "$(readlink -f "$0")")
 # shellcheck source=qemu-scripts/archive.sh
 . "$here/../../qemu-scripts/archive.sh"
 tree=$(readlink -f "$here/../..")
-builds=${PAVO_BUILD:-$tree/build}/libibverbs
-cache=${PAVO_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/pavo}/libibverbs
-arch=$(gcc -print-multiarch)
+# shellcheck source=selftests/libibverbs/builds.sh
+. "$here/builds.sh"
 [ $# != 0 ] || set -- bookworm trixie sid
-
-# Packages of a release: the library, and all that its loader looks for to run a program.
-wanted=(libibverbs1 libibverbs-dev libnl-3-200 libnl-route-3-200 libc6 libgcc-s1 libstdc++6)
-
-# Unpacks the packages of a release again if any has another version than last time.
-fetch_release()
-{
-	local root=$cache/$1 debs=$cache/debs versions
-
-	set_up_apt "$cache/apt/$1" "$1"
-	versions=$(apt-cache "${apt[@]}" show --no-all-versions "${wanted[@]}" |
-		sed -n 's/^Filename: //p' | sort)
-	[ "$(wc -l <<<"$versions")" = ${#wanted[@]} ]
-	[ "$(cat "$root.versions" 2>/dev/null)" != "$versions" ] || return 0
-	rm -rf "$root" "$root.versions" "$debs"
-	mkdir -p "$root" "$debs"
-	(cd "$debs" && apt-get "${apt[@]}" -qq download "${wanted[@]}")
-	for deb in "$debs"/*.deb; do
-		dpkg-deb -x "$deb" "$root"
-	done
-	rm -rf "$debs"
-	echo "$versions" >"$root.versions"
-}
-
-# The header and the library of the release, for pkg-config; a build finds no others.
-configure_build()
-{
-	local root=$cache/$1 build=$builds/$1 libraries=$cache/$1/usr/lib/$arch
-
-	rm -rf "$build" "$build.pc"
-	mkdir -p "$build.pc"
-	cat >"$build.pc/libibverbs.pc" <<-END
-	libdir=$libraries
-	Name: libibverbs
-	Description: of $1
-	$(grep ^Version: "$libraries/pkgconfig/libibverbs.pc")
-	Libs: -L$libraries -libverbs
-	Cflags: -isystem $root/usr/include
-	END
-	# The library of a later release wants symbols of its own libc.
-	PKG_CONFIG_PATH=$build.pc LDFLAGS=-Wl,--allow-shlib-undefined \
-		meson setup "$build" "$tree"
-}
-
-build_provider()
-{
-	ninja -C "$builds/$1" "userspace/provider/libpavo-rdmav${number[$1]}.so" \
-		selftests/provider/provider-{abi-test,test}
-}
 
 # run_with RELEASE BUILT TEST: a test that was built with a release, with the loader and the
 # libraries of another one
@@ -113,23 +63,17 @@ has_our_libc()
 		"$(ldd --version | sed -n '1s/.* //p')"
 }
 
-if [ -z "$(find_archive)" ]; then
+if ! find_archive >/dev/null 2>&1; then
 	echo "1..0 # SKIP apt knows no archive of Debian"
 	exit 4
 fi
 loader=$(ldd "$(command -v bash)" | sed -n 's/^[[:space:]]*\/[^ ]*\/\(ld-linux[^ ]*\).*/\1/p')
-declare -A number
 mkdir -p "$cache" "$builds"
 exec 9>"$cache/lock"
 flock 9
 echo "TAP version 13"
 for release in "$@"; do
-	check "$release: libibverbs and its header" fetch_release "$release"
-	check "$release: a build with them" configure_build "$release"
-	number[$release]=$("$tree/userspace/provider/abi-number.sh" \
-		"$cache/$release/usr/lib/$arch/libibverbs.so.1")
-	check "$release: the provider for the number ${number[$release]}" \
-		build_provider "$release"
+	check_build "$release"
 done
 for release in "$@"; do
 	if ! has_our_libc "$release"; then

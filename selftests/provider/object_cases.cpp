@@ -233,8 +233,9 @@ void test_allocators()
 	attr.comp_mask = 1u << 31;
 	REQUIRE(!ibv_alloc_parent_domain(context, &attr));
 	REQUIRE_EQ(errno, EINVAL);
+	/* Memory that a confidential guest shares may be used, too: any may. */
 	attr.comp_mask = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS |
-			 IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT;
+			 IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT | 1 << 2;
 	attr.pd_context = &heap;
 	heap.pd = ibv_alloc_parent_domain(context, &attr);
 	REQUIRE(heap.pd);

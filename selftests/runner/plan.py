@@ -121,6 +121,9 @@ TEST = {
     "libibverbs": Row(kernels=HOST, once=True, asked=True, module=False,
                       inputs=("uapi/", "userspace/provider/", "userspace/common/",
                               "selftests/provider/", "selftests/verbs/lib.sh")),
+    # Programs of each release over an adapter.
+    "libibverbs-roots": Row(kernels=NATIVE, once=True, asked=True,
+                            inputs=GUEST_INPUTS + ("selftests/pyverbs/",)),
     "life": Row(kernels=NATIVE, calls=True,
                 inputs=GUEST_INPUTS + ("userspace/", "packaging/", "selftests/lint/counters.py",
                                        "docs/applications.md"),
@@ -196,6 +199,7 @@ FULL = {
     "vm-fresh": dataclasses.replace(TEST["vm-fresh"], asked=False),
     "packaging": dataclasses.replace(TEST["packaging"], asked=False),
     "libibverbs": dataclasses.replace(TEST["libibverbs"], asked=False),
+    "libibverbs-roots": dataclasses.replace(TEST["libibverbs-roots"], asked=False),
     # On "devices" processes map memory of a controller.
     "disks": on_kernels("disks", "default", "devices", "sanitizer"),
     "disks-nodes": dataclasses.replace(TEST["disks-nodes"], asked=False),

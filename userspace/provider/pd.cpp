@@ -82,8 +82,15 @@ int dealloc_td(ibv_td *td)
 
 static bool is_valid(const ibv_parent_domain_init_attr &attr)
 {
+	/*
+	 * IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC, which older headers lack: buffers may
+	 * be in memory that a confidential guest shares. No device reads the adapter's memory, so
+	 * libibverbs' own allocation serves.
+	 */
+	constexpr uint32_t allow_unprotected = 1 << 2;
 	constexpr uint32_t known = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS |
-				   IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT;
+				   IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT |
+				   allow_unprotected;
 
 	if (!attr.pd || attr.comp_mask & ~known || to_pd(attr.pd)->parent_of)
 		return false;
