@@ -2,7 +2,7 @@
 --
 -- pavo.lua - shows pavo's own packets in Wireshark and tshark: the headers behind the
 -- BTH of opcodes that InfiniBand leaves to manufacturers (docs/protocol.md, "Opcodes of
--- its own"). In the source this is dissector.lua, without the tables `headers` and
+-- its own"), and RDMA flush, which older Wiresharks do not know. In the source this is dissector.lua, without the tables `headers` and
 -- `opcodes`: the build puts those in front of it, made from kernel/wire/packets.h.
 --
 --   tshark -X lua_script:pavo.lua -r CAPTURE -Y pavo
@@ -25,7 +25,12 @@ local types = { WINDOW_MESSAGE = "Message", WINDOW_DATA = "Data", WINDOW_READ = 
 		WINDOW_THIRD_DATA = "Third-Party Data", EXT_ATOMIC = "Atomic Request",
 		EXT_ATOMIC_ACK = "Atomic Response", IMM64 = "Immediate Data",
 		IMM64_SE = "Immediate Data with Solicited Event",
-		SACK = "Selective Acknowledgment" }
+		SACK = "Selective Acknowledgment", FLUSH = "Flush" }
+-- Placement and selectivity of a flush.
+local flushes = { [0x01] = "global visibility, of a range", [0x02] = "persistence, of a range",
+		  [0x03] = "visibility and persistence, of a range",
+		  [0x11] = "global visibility, of a region", [0x12] = "persistence, of a region",
+		  [0x13] = "visibility and persistence, of a region" }
 local IMMEDIATE = 8 -- the payload of IMM64
 local operations = { [0] = "FetchAdd", [1] = "Swap", [2] = "CmpSwap" }
 local statuses = { [0] = "all has arrived", [1] = "no such table", [2] = "another job's",
@@ -62,6 +67,8 @@ local shown = {
 	third_node = { "pavo.third_node", "Third node", base.DEC },
 	third_window = { "pavo.third_window", "Third window", base.DEC },
 	third_rcxt = { "pavo.third_rcxt", "Third rCxt", base.HEX },
+	feth = { "pavo.ext.flush", "Placement and selectivity", base.HEX, flushes },
+	dlen = { "pavo.ext.length", "Length", base.DEC },
 	srqn = { "pavo.ext.queue", "Shared receive queue", base.HEX },
 	aop = { "pavo.ext.code", "Atomic operation", base.DEC, operations },
 	id = { "pavo.ext.id", "Request identifier", base.HEX },
@@ -98,10 +105,10 @@ local function make_field(name, bits, used)
 	end
 	local mask = 2 ^ used - 1
 	f[name] = f[name] or numbers[bits](row[1], row[2], row[3], row[4], mask)
-	f.ext_reserved = f.ext_reserved or
-			 ProtoField.uint32("pavo.ext.reserved", "Reserved", base.HEX, nil,
-					   0xffffffff - mask)
-	return { f[name], 0, bits / 8, f.ext_reserved }
+	local rest = "reserved_" .. used
+	f[rest] = f[rest] or ProtoField.uint32("pavo.ext.reserved", "Reserved", base.HEX, nil,
+					       0xffffffff - mask)
+	return { f[name], 0, bits / 8, f[rest] }
 end
 
 -- A header: its length, and its fields with where they are.
@@ -120,11 +127,11 @@ local function make_header(row)
 	return header
 end
 
--- Own opcodes: name, headers in the order of the packet, their length, payload or not.
+-- Own opcodes, and flush: name, headers in the order of the packet, their length, payload or not.
 local own, names, ext_names = {}, {}, {}
 for _, row in ipairs(opcodes) do
 	local service, code, flags = row[1], row[2] + row[4], row[5] .. " "
-	if code >= OWN then
+	if code >= OWN or row[3] == "FLUSH" then
 		local packet = { name = row[3], window = service == "WINDOW", headers = {}, length = 0,
 				 payload = flags:find("_DATA ") or flags:find("_PAYLOAD ") }
 		for _, header in ipairs(headers) do

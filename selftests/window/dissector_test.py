@@ -384,7 +384,7 @@ def a_packet_that_ends_early_is_reported():
 
 EXT_FIELDS = ("ext", "ext.queue", "ext.code", "ext.reserved", "ext.id", "ext.key", "ext.address", "ext.data",
               "ext.mask", "ext.compare", "ext.compare_mask", "ext.syndrome", "ext.msn",
-              "ext.original", "ext.immediate")
+              "ext.original", "ext.immediate", "ext.flush", "ext.length")
 EXT_ATOMIC = struct.Struct(">IIIQQQQQ")
 OPERANDS = (0xa1b2c3d4, 0x191a1b1c, 0x1112131415161718, 0x2122232425262728,
             0x3132333435363738, 0x4142434445464748, 0x5152535455565758)
@@ -456,6 +456,20 @@ def extended_operations_of_xrc_name_a_queue():
     assert "XRC Atomic Request, Swap" in text, text
 
 
+def flushes_are_shown():
+    """Placement and selectivity, and the range; of XRC the queue, too."""
+    header = struct.pack(">I", 0xabcdef)
+    for word in (0x01, 0x12, 0x13, 0xffffffc1):
+        place = struct.pack(">IQII", word, 0x1112131415161718, 0xa1b2c3d4, 4096)
+        want = {"ext": 0x1c, "ext.flush": word & 63, "ext.reserved": word >> 6,
+                "ext.address": 0x1112131415161718, "ext.key": 0xa1b2c3d4, "ext.length": 4096}
+        have = fields_of_extended(extended(0x1c, place), extended(0xbc, header + place))
+        assert have == [want, {**want, "ext": 0xbc, "ext.queue": 0xabcdef}], have
+    text = made_up([extended(0x1c, place)], "-V")
+    for words in "Type: Flush (0x1c)", "global visibility, of a range":
+        assert words in text, text
+
+
 def extended_operations_have_names():
     """The words that a person reads."""
     request = EXT_ATOMIC.pack(0, *OPERANDS)
@@ -491,7 +505,7 @@ TESTS = (messages_are_shown, the_checksum_is_right, every_field_of_rdma_is_shown
          groups_are_told_from_windows,
          a_packet_that_ends_early_is_reported,
          extended_atomics_are_shown, immediate_data_is_shown,
-         extended_operations_of_xrc_name_a_queue, extended_operations_have_names,
+         extended_operations_of_xrc_name_a_queue, flushes_are_shown, extended_operations_have_names,
          extended_packets_of_wrong_length_are_reported)
 
 if not shutil.which("tshark"):
