@@ -673,42 +673,19 @@ static int run_test(struct ib_device *ib, unsigned int i)
 	return err < 0 ? err : 0;
 }
 
-/* The adapter that @dev names, with a reference. */
-static struct ib_device *found;
-
-static int find_device(struct ib_device *ib)
-{
-	if (!strcmp(dev_name(&ib->dev), dev) && ib_device_try_get(ib))
-		found = ib;
-	return 0;
-}
-
-static void ignore_removal(struct ib_device *ib, void *data)
-{
-}
-
-/* Newer kernels have no function that finds an adapter by its name: rdma core shows all to a client. */
-static struct ib_client finder = {
-	.name = "kverbs",
-	.add = find_device,
-	.remove = ignore_removal,
-};
-
 static int __init kverbs_init(void)
 {
+	struct ib_device *ib;
 	unsigned int i;
 	int failed = 0;
 
-	failed = ib_register_client(&finder);
-	if (failed)
-		return failed;
-	ib_unregister_client(&finder);
-	if (!found)
+	ib = find_adapter(dev);
+	if (!ib)
 		return -ENODEV;
 	pr_info("kverbs: 1..%zu\n", ARRAY_SIZE(tests));
 	for (i = 0; i < ARRAY_SIZE(tests); i++)
-		failed |= run_test(found, i);
-	ib_device_put(found);
+		failed |= run_test(ib, i);
+	ib_device_put(ib);
 	return failed ? -EIO : 0;
 }
 

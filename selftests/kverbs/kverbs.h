@@ -146,6 +146,9 @@ int test_direct_read(struct pair *p);
 int test_direct_short(struct pair *p);
 int test_direct_refused(struct pair *p);
 
+/* find.c: with a reference; NULL: there is none of that name. Not by two threads at a time. */
+struct ib_device *find_adapter(const char *name);
+
 /* forged.c */
 int test_forged(struct pair *p);
 

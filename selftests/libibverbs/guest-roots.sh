@@ -62,12 +62,12 @@ play_pingpong()
 {
 	local kind=$1 args=(-d rd-rdma -g "$gid" -n 200) server
 	shift
-	in_release "ibv_${kind}_pingpong" "${args[@]}" "$@" >"$PAVO_OUT/server" 2>&1 9>&- &
+	in_release "ibv_${kind}_pingpong" "${args[@]}" "$@" >"$PAVO_OUT/server" 2>&1 &
 	server=$!
 	until_true 30 listening 18515
 	in_release "ibv_${kind}_pingpong" "${args[@]}" "$@" 127.0.0.1 ||
-		{ cat "$PAVO_OUT/server"; kill $server; return 1; }
-	wait $server
+		{ cat "$PAVO_OUT/server"; kill "$server"; return 1; }
+	wait "$server"
 	# Not before all sockets of this one are gone.
 	until_true 30 refused listening 18515
 }

@@ -24,6 +24,8 @@ type=$1 programs=$2 part=${3:-.}
 . "$here/counter_tests.sh"
 # shellcheck source=selftests/life/installed_tests.sh
 . "$here/installed_tests.sh"
+# shellcheck source=selftests/life/boot_tests.sh
+. "$here/boot_tests.sh"
 # shellcheck source=selftests/life/resource_tests.sh
 . "$here/resource_tests.sh"
 # shellcheck source=selftests/life/security_tests.sh
@@ -79,6 +81,7 @@ counter_tests
 security_tests
 stacked_tests
 installed_tests
+boot_tests
 resource_tests
 check "the module leaves at the end" unload
 tap_end

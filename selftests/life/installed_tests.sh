@@ -100,7 +100,7 @@ uninstall_leaves_nothing()
 {
 	local all=$work/installed
 	cp -a "$PAVO_INSTALLED" "$all"
-	[ -e "$all/usr/bin/pavo-vm" ] && compgen -G "$all/lib/modules/*/updates/pavo.ko"
+	[ -e "$all/usr/bin/pavo-vm" ] && compgen -G "$all/lib/modules/*/updates/pavo.ko*"
 	compgen -G "$all/usr/share/bash-completion/completions/pavo"
 	compgen -G "$all/usr/lib/*/wireshark/plugins/pavo.lua"
 	compgen -G "$all/usr/share/doc/pavo/examples/verbs_end.cpp"
