@@ -214,6 +214,13 @@ static inline void pavo_vm_flags_set(struct vm_area_struct *vma,
 #define PAVO_MR_ACCESS_FLUSH 0
 #endif
 
+/* Capabilities for flushes and atomic writes of on-demand regions. */
+#if PAVO_HAS_ODP_FLUSH
+#define PAVO_ODP_NEWER (IB_ODP_SUPPORT_FLUSH | IB_ODP_SUPPORT_ATOMIC_WRITE)
+#else
+#define PAVO_ODP_NEWER 0
+#endif
+
 /* Signalling an eventfd always adds one. */
 #if PAVO_HAS_EVENTFD_ADDS_ONE
 #define pavo_eventfd_signal(ctx) eventfd_signal(ctx)

@@ -28,7 +28,7 @@ static void query_odp(struct ib_device_attr *attr)
 	const u32 messages = IB_ODP_SUPPORT_SEND | IB_ODP_SUPPORT_RECV |
 			     IB_ODP_SUPPORT_SRQ_RECV;
 	const u32 all = messages | IB_ODP_SUPPORT_WRITE | IB_ODP_SUPPORT_READ |
-			IB_ODP_SUPPORT_ATOMIC;
+			IB_ODP_SUPPORT_ATOMIC | PAVO_ODP_NEWER;
 	struct ib_odp_caps *caps = &attr->odp_caps;
 
 	attr->kernel_cap_flags |= IBK_ON_DEMAND_PAGING;

@@ -303,6 +303,11 @@ void test_private_ops()
 	CALLS(attach_mcast, ibv_attach_mcast(&o.qp.qp, &gid, 0));
 	CALLS(detach_mcast, ibv_detach_mcast(&o.qp.qp, &gid, 0));
 	CALLS(query_port, ibv_query_port(context, 1, &port_attr));
+#if PAVO_VERBS_PORT_SPEED
+	uint64_t speed;
+
+	CALLS(query_port_speed, ibv_query_port_speed(context, 1, &speed));
+#endif
 #if PAVO_VERBS_ABI >= 65
 	ibv_comp_cntr counter = {context, 0};
 	ibv_comp_cntr_caps caps;

@@ -336,6 +336,17 @@ void test_direct_access()
 	REQUIRE_EQ(engine.recv_kicks, 1);
 }
 
+#if PAVO_VERBS_PORT_SPEED
+void test_port_speed()
+{
+	uint64_t speed = 0;
+
+	REQUIRE_EQ(ibv_query_port_speed(context, 1, &speed), 0);
+	REQUIRE_EQ(speed, 1000, "of 100 Mb/s");
+	REQUIRE_EQ(ibv_query_port_speed(context, 256, &speed), EINVAL);
+}
+#endif
+
 #if PAVO_VERBS_ABI >= 65
 /* A method of the counter with handle 77, which changed an entry by so much. */
 void must_modify(int result, uint64_t entry, uint64_t change, uint64_t value)
@@ -414,6 +425,9 @@ void add_object_cases(Cases &cases)
 			 test_allocators},
 			{"several threads", test_threads},
 			{"direct access", test_direct_access},
+#if PAVO_VERBS_PORT_SPEED
+			{"speed of a port", test_port_speed},
+#endif
 #if PAVO_VERBS_ABI >= 65
 			{"completion counters", test_completion_counters},
 #endif

@@ -183,6 +183,14 @@ int serve_method(fake::Call &call)
 		call.output(UVERBS_ATTR_UHW_OUT, resp);
 		return 0;
 	}
+	case UVERBS_OBJECT_DEVICE << 16 | UVERBS_METHOD_QUERY_PORT: {
+		ib_uverbs_query_port_resp_ex port = {};
+
+		port.legacy_resp.active_width = 2; /* four lanes */
+		port.legacy_resp.active_speed = 32; /* EDR */
+		call.output(UVERBS_ATTR_QUERY_PORT_RESP, port);
+		return 0;
+	}
 	case UVERBS_OBJECT_ASYNC_EVENT << 16 | UVERBS_METHOD_ASYNC_EVENT_ALLOC:
 		call.set_word(
 			UVERBS_ATTR_ASYNC_EVENT_ALLOC_FD_HANDLE,

@@ -271,7 +271,8 @@ struct verbs_context_ops {
 	int (*query_port)(ibv_context *context, uint8_t port_num,
 			  ibv_port_attr *attr);
 #if PAVO_VERBS_PORT_SPEED
-	verbs_unused_op query_port_speed;
+	int (*query_port_speed)(ibv_context *context, uint32_t port_num,
+				uint64_t *speed);
 #endif
 	int (*query_qp)(ibv_qp *qp, ibv_qp_attr *attr, int attr_mask,
 			ibv_qp_init_attr *init_attr);

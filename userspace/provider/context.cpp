@@ -90,6 +90,65 @@ int query_port(ibv_context *context, uint8_t port, ibv_port_attr *attr)
 	return ibv_cmd_query_port(context, port, attr, &cmd, sizeof(cmd));
 }
 
+#if PAVO_VERBS_PORT_SPEED
+/* Lanes by enum ib_port_width. */
+uint64_t count_lanes(uint8_t width)
+{
+	switch (width) {
+	case 2:
+		return 4;
+	case 4:
+		return 8;
+	case 8:
+		return 12;
+	case 16:
+		return 2;
+	default:
+		return 1;
+	}
+}
+
+/* Speed of a lane by enum ib_port_speed, in units of 100 Mb/s. */
+uint64_t lane_speed(uint32_t speed)
+{
+	switch (speed) {
+	case 2: /* DDR */
+		return 50;
+	case 4: /* QDR */
+	case 8: /* FDR10 */
+		return 100;
+	case 16: /* FDR */
+		return 140;
+	case 32: /* EDR */
+		return 250;
+	case 64: /* HDR */
+		return 500;
+	case 128: /* NDR */
+		return 1000;
+	case 256: /* XDR */
+		return 2000;
+	default: /* SDR */
+		return 25;
+	}
+}
+
+int query_port_speed(ibv_context *context, uint32_t port, uint64_t *speed)
+{
+	ibv_port_attr attr = {};
+	int err;
+
+	if (port > UINT8_MAX)
+		return EINVAL;
+	err = query_port(context, uint8_t(port), &attr);
+	if (err)
+		return err;
+	*speed = count_lanes(attr.active_width) *
+		 lane_speed(attr.active_speed_ex ? attr.active_speed_ex :
+						   attr.active_speed);
+	return 0;
+}
+#endif
+
 void close_context(Context *context)
 {
 	adopt_object(context->state).reset();
@@ -144,6 +203,9 @@ constexpr verbs_context_ops context_ops = [] {
 	ops.post_srq_recv = post_srq_recv;
 	ops.query_device_ex = query_device;
 	ops.query_port = query_port;
+#if PAVO_VERBS_PORT_SPEED
+	ops.query_port_speed = query_port_speed;
+#endif
 	ops.query_qp = query_qp;
 	ops.query_rt_values = query_rt_values;
 	ops.query_srq = query_srq;
