@@ -101,9 +101,9 @@ struct pavo_user {
  * @size:   size of the object, bytes
  * @udata:  of the process that makes the object; NULL: the kernel makes it
  *
- * rdma core allocates protection domains, address handles, memory windows, XRC domains and completion
- * counters, and its handles of them, without charging a cgroup. So pavo allocates the same size once
- * more, with a charge.
+ * rdma core allocates protection domains, address handles, memory windows, XRC domains and
+ * completion counters, and its handles of them, without charging a cgroup. So pavo allocates the
+ * same size once more, with a charge.
  *
  * Context: process where there is @udata, else any.
  * Return: 0 or -ENOMEM.

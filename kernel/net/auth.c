@@ -29,8 +29,9 @@ static siphash_key_t mask_key __read_mostly;
 #define FIXED_WORDS (4 + 1 + 1 + 1)
 
 /*
- * The bytes that a MAC covers: the words in front, and the headers behind them; of a coalesced packet
- * headers and length of each packet. One array, since fewer words than FIXED_WORDS may be in front.
+ * The bytes that a MAC covers: the words in front, and the headers behind them; of a coalesced
+ * packet headers and length of each packet. One array, since fewer words than FIXED_WORDS may be
+ * in front.
  */
 struct covered {
 	u64 words[FIXED_WORDS +

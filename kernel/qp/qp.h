@@ -62,7 +62,7 @@ struct pavo_qp_attrs {
 	struct rdma_ah_attr ah;
 };
 
-/* Operations that completion counters count separately: bit numbers of enum ib_qp_attach_comp_cntr_op. */
+/* Operations of completion counters: bit numbers of enum ib_qp_attach_comp_cntr_op. */
 enum pavo_comp_op {
 	PAVO_COMP_SEND,
 	PAVO_COMP_RECV,

@@ -29,8 +29,8 @@
 /** Rounds with little in flight after that, so that a queue of this sender's own is not in it. */
 #define PAVO_RACK_DRAIN 2
 /*
- * Probes without an answer, from the third on each after twice the wait. Then only the loss timer is
- * left.
+ * Probes without an answer, from the third on each after twice the wait. Then only the loss timer
+ * is left.
  */
 #define PAVO_RACK_PROBES_MAX 7
 /** Least time that a tail loss probe waits beyond what round trips explain. */
@@ -288,9 +288,9 @@ static inline void pavo_rack_recovered(struct pavo_rack *rack)
 
 /**
  * pavo_rack_get_probe_wait - how long a probe waits after the last transmission: a tail loss probe,
- * for two round trips, or one and what they vary by if that is more; the second one as long, since a
- * tail loss probe backs no timeout off (RFC 8985, 7.3); then a retransmission timeout that doubles
- * (RFC 6298, 5.5).
+ * for two round trips, or one and what they vary by if that is more; the second one as long, since
+ * a tail loss probe backs no timeout off (RFC 8985, 7.3); then a retransmission timeout that
+ * doubles (RFC 6298, 5.5).
  * @rack:   the state
  * @probes: how many were sent without an answer
  */

@@ -93,13 +93,15 @@ int pavo_qp_attach_comp_cntr(struct ib_qp *ibqp, struct ib_comp_cntr *ibcntr,
 		return -EOPNOTSUPP;
 	mutex_lock(&qp->modify_mutex);
 	if (pavo_qp_get_state(qp) == IB_QPS_RESET ||
-	    pavo_qp_get_state(qp) == IB_QPS_INIT)
-		/* Pairs with the dependency in pavo_comp_count(). */
-		for_each_set_bit(op, &ops, PAVO_COMP_OPS)
+	    pavo_qp_get_state(qp) == IB_QPS_INIT) {
+		for_each_set_bit(op, &ops, PAVO_COMP_OPS) {
+			/* Pairs with the dependency in pavo_comp_count(). */
 			smp_store_release(&qp->comp_cntrs[op],
 					  to_pavo_comp_cntr(ibcntr));
-	else
+		}
+	} else {
 		err = -EINVAL;
+	}
 	mutex_unlock(&qp->modify_mutex);
 	return err;
 }

@@ -122,6 +122,5 @@ const struct ib_device_ops pavo_counter_ops = {
 	.counter_unbind_qp = unbind_counter,
 	.counter_dealloc = dealloc_counter,
 
-	PAVO_COUNTER_INIT
-	PAVO_COUNTER_OBJ_SIZE
+	PAVO_COUNTER_INIT PAVO_COUNTER_OBJ_SIZE
 };

@@ -186,7 +186,7 @@ int serve_method(fake::Call &call)
 	case UVERBS_OBJECT_DEVICE << 16 | UVERBS_METHOD_QUERY_PORT: {
 		ib_uverbs_query_port_resp_ex port = {};
 
-		port.legacy_resp.active_width = 2; /* four lanes */
+		port.legacy_resp.active_width = 2; /* 4X */
 		port.legacy_resp.active_speed = 32; /* EDR */
 		call.output(UVERBS_ATTR_QUERY_PORT_RESP, port);
 		return 0;

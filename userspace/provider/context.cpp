@@ -91,10 +91,10 @@ int query_port(ibv_context *context, uint8_t port, ibv_port_attr *attr)
 }
 
 #if PAVO_VERBS_PORT_SPEED
-/* Lanes by enum ib_port_width. */
-uint64_t count_lanes(uint8_t width)
+/* Width of a link, 1 to 12, by its code (enum ib_port_width). */
+uint64_t link_width(uint8_t code)
 {
-	switch (width) {
+	switch (code) {
 	case 2:
 		return 4;
 	case 4:
@@ -108,10 +108,10 @@ uint64_t count_lanes(uint8_t width)
 	}
 }
 
-/* Speed of a lane by enum ib_port_speed, in units of 100 Mb/s. */
-uint64_t lane_speed(uint32_t speed)
+/* Speed of a link of width 1 by its code (enum ib_port_speed), in units of 100 Mb/s. */
+uint64_t link_speed(uint32_t code)
 {
-	switch (speed) {
+	switch (code) {
 	case 2: /* DDR */
 		return 50;
 	case 4: /* QDR */
@@ -142,8 +142,8 @@ int query_port_speed(ibv_context *context, uint32_t port, uint64_t *speed)
 	err = query_port(context, uint8_t(port), &attr);
 	if (err)
 		return err;
-	*speed = count_lanes(attr.active_width) *
-		 lane_speed(attr.active_speed_ex ? attr.active_speed_ex :
+	*speed = link_width(attr.active_width) *
+		 link_speed(attr.active_speed_ex ? attr.active_speed_ex :
 						   attr.active_speed);
 	return 0;
 }
