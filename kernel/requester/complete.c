@@ -27,7 +27,6 @@ static enum pavo_comp_op get_comp_op(u8 op)
 	case PAVO_WQE_SEND:
 	case PAVO_WQE_SEND_IMM:
 	case PAVO_WQE_SEND_INV:
-	case PAVO_WQE_IMM64:
 		return PAVO_COMP_SEND;
 	case PAVO_WQE_READ:
 		return PAVO_COMP_READ;
