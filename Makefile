@@ -82,7 +82,7 @@ help:
 	@echo 'make demo       two virtual machines move real data (first time: a few minutes)'
 	@echo 'make test       all tests; ONLY=group for one, KERNEL=version for another kernel,'
 	@echo '                CHANGED=REVISION for the tests that a change since then can affect'
-	@echo 'make test-full  also on the sanitizer kernel and on 6.12, and the planted bugs'
+	@echo 'make test-full  also on the sanitizer kernel, 6.12 and the newest, and the planted bugs'
 	@echo 'make test-parts  groups on modules without windows and jobs, direct windows, both;'
 	@echo '                ONLY=group for one'
 	@echo 'make test-cross  unit tests, engine and provider for arm64 and s390x under an emulator of'

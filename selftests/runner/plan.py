@@ -178,7 +178,8 @@ def on_kernels(key, *kernels, **changes):
 # The distribution's own kernels: groups that meet a peer, or the kernel's own ways. The checker
 # for races ("kcsan"): groups that have all of the module at work.
 FULL = {
-    **{key: on_kernels(key, "native", "native-sanitizer") for key in ("wire", "faults")},
+    "wire": on_kernels("wire", "native", "native-sanitizer", "newest"),
+    "faults": on_kernels("faults", "native", "native-sanitizer"),
     **{key: on_kernels(key, "native", "native-sanitizer", "kcsan")
        for key in ("translate", "window")},
     "window-three": on_kernels("window", "native", "native-sanitizer"),
@@ -188,9 +189,9 @@ FULL = {
     # On the distribution's kernel interop has nearly all of it, smp what needs two CPUs or time.
     "verbs": on_kernels("verbs", "native", "native-sanitizer", "kcsan"),
     "kverbs": on_kernels("kverbs", "native", "native-sanitizer", "default", "sanitizer",
-                         "6.12"),
+                         "6.12", "newest"),
     "life": on_kernels("life", "native", "native-sanitizer", "default"),
-    "smp": on_kernels("smp", "default", "sanitizer", "6.12"),
+    "smp": on_kernels("smp", "default", "sanitizer", "6.12", "newest"),
     "interop": on_kernels("interop", "default", "native", "native-sanitizer", wide=()),
     "apps": on_kernels("apps", "default", "native", "native-sanitizer", wide=DEFAULT),
     "apps-storage": on_kernels("apps-storage", "default", "sanitizer"),
