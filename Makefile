@@ -215,7 +215,7 @@ format: format-deps
 		xargs clang-format -i
 
 lint: lint-deps
-	selftests/run --only lint
+	PAVO_LINT=1 selftests/run --only lint
 
 # The tests that the user wants.
 CHOICE = $(if $(ONLY),--only '$(ONLY)') $(if $(CHANGED),--changed '$(CHANGED)')
