@@ -49,16 +49,16 @@ set_up_apt()
 }
 
 # unpack_root STATE ROOT PACKAGE...: unpacks packages, and all that they depend on, into ROOT, if it
-# has others; `apt` is set. No script of a package runs. True if it has unpacked any.
+# has others; `apt` is set. No script of a package runs.
 unpack_root()
 {
 	local state=$1 root=$2 files name file
 
 	shift 2
 	# Each line: 'address' file size checksum
-	files=$(apt-get "${apt[@]}" install --print-uris -qq --no-install-recommends "$@") || return 2
-	[ "$(cat "$root/.files" 2>/dev/null)" != "$files" ] || return 1
-	apt-get "${apt[@]}" install --download-only -qq -y --no-install-recommends "$@" >&2 || return 2
+	files=$(apt-get "${apt[@]}" install --print-uris -qq --no-install-recommends "$@") || return
+	[ "$(cat "$root/.files" 2>/dev/null)" != "$files" ] || return 0
+	apt-get "${apt[@]}" install --download-only -qq -y --no-install-recommends "$@" >&2 || return
 	rm -rf "$root"
 	mkdir -p "$root"/usr/{bin,sbin,lib,lib64} "$root"/{proc,dev,sys,tmp}
 	for name in bin sbin lib lib64; do
@@ -67,7 +67,7 @@ unpack_root()
 	while read -r _ file _; do
 		# The links of /bin and its like stay: Debian 12 has files there.
 		dpkg-deb --fsys-tarfile "$state/archives/$file" |
-			tar -x -C "$root" --keep-directory-symlink --no-same-owner || return 2
+			tar -x -C "$root" --keep-directory-symlink --no-same-owner || return
 	done <<<"$files"
 	rm -f "$state"/archives/*.deb
 	# Programs expect these, which scripts of packages make.

@@ -2,8 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
 # Builds of the provider, each with the header of a Debian release. Sourced by run.sh and
-# run-roots.sh, which have sourced archive.sh and set tree.
+# run-roots.sh, which have set here and tree.
 # shellcheck disable=SC2034,SC2154 # of the scripts that source this
+# For check and its like; nothing here is a guest.
+# shellcheck source=selftests/verbs/lib.sh
+. "$here/../verbs/lib.sh"
+# shellcheck source=qemu-scripts/archive.sh
+. "$here/../../qemu-scripts/archive.sh"
 builds=${PAVO_BUILD:-$tree/build}/libibverbs
 cache=${PAVO_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/pavo}/libibverbs
 arch=$(gcc -print-multiarch)
@@ -11,6 +16,19 @@ declare -A number
 
 # Packages of a release: the library, and all that its loader looks for to run a program.
 wanted=(libibverbs1 libibverbs-dev libnl-3-200 libnl-route-3-200 libc6 libgcc-s1 libstdc++6)
+
+# Begins the output of a group. Waits until no other one fetches or builds.
+begin_builds()
+{
+	if ! find_archive >/dev/null 2>&1; then
+		echo "1..0 # SKIP apt knows no archive of Debian"
+		exit 4
+	fi
+	mkdir -p "$cache" "$builds"
+	exec 9>"$cache/lock"
+	flock 9
+	echo "TAP version 13"
+}
 
 # Unpacks the packages of a release again if any has another version than last time.
 fetch_release()

@@ -14,15 +14,7 @@ shift 4
 
 # Some tests of rdma-core want pages of 2 MiB.
 have_huge_pages 64
-# One interface with an address: the adapter speaks with itself.
-modprobe veth 2>/dev/null
-ip link add ra mtu 4200 type veth peer name rb mtu 4200 || exit 1
-ip addr add 10.9.0.1/24 dev ra
-ip addr add fd09::1/64 dev ra nodad
-ip link set ra up
-ip link set rb up
-# Datagrams of rdma_cm's multicast groups leave by the device.
-ip route add 224.0.0.0/4 dev ra
+self_wire ra rb || exit 1
 load_driver pavo || exit 1
 rdma link add rd-rdma type pavo netdev ra || exit 1
 wait_for active rd-rdma

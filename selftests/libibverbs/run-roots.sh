@@ -12,10 +12,6 @@ set -u
 here=$(dirname "$(readlink -f "$0")")
 # shellcheck source=selftests/verbs/host-lib.sh
 . "$here/../verbs/host-lib.sh"
-# shellcheck source=selftests/verbs/lib.sh
-. "$here/../verbs/lib.sh"
-# shellcheck source=qemu-scripts/archive.sh
-. "$here/../../qemu-scripts/archive.sh"
 tree=$PAVO_TREE
 # shellcheck source=selftests/libibverbs/builds.sh
 . "$here/builds.sh"
@@ -26,7 +22,7 @@ programs=(ibverbs-utils iproute2 libibverbs1 libstdc++6 python3-pyverbs python3 
 fetch_root()
 {
 	set_up_apt "$cache/apt/$1" "$1"
-	unpack_root "$cache/apt/$1" "$cache/roots/$1" "${programs[@]}" || [ $? = 1 ]
+	unpack_root "$cache/apt/$1" "$cache/roots/$1" "${programs[@]}"
 }
 
 # The tests of rdma-core of the version that the release has. They are in no package.
@@ -43,15 +39,7 @@ fetch_tests()
 			"of rdma-core with the tag v$version"
 }
 
-# Waits, so that no other group fetches or builds meanwhile.
-if ! find_archive >/dev/null 2>&1; then
-	echo "1..0 # SKIP apt knows no archive of Debian"
-	exit 4
-fi
-mkdir -p "$cache" "$builds"
-exec 9>"$cache/lock"
-flock 9
-echo "TAP version 13"
+begin_builds
 for release in "$@"; do
 	check_build "$release"
 	check "$release: its programs" fetch_root "$release"

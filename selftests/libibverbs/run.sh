@@ -10,11 +10,6 @@
 # shellcheck disable=SC2317 # called by check
 set -u
 here=$(dirname "$(readlink -f "$0")")
-# For check and its like; nothing here is a guest.
-# shellcheck source=selftests/verbs/lib.sh
-. "$here/../verbs/lib.sh"
-# shellcheck source=qemu-scripts/archive.sh
-. "$here/../../qemu-scripts/archive.sh"
 tree=$(readlink -f "$here/../..")
 # shellcheck source=selftests/libibverbs/builds.sh
 . "$here/builds.sh"
@@ -63,15 +58,8 @@ has_our_libc()
 		"$(ldd --version | sed -n '1s/.* //p')"
 }
 
-if ! find_archive >/dev/null 2>&1; then
-	echo "1..0 # SKIP apt knows no archive of Debian"
-	exit 4
-fi
 loader=$(ldd "$(command -v bash)" | sed -n 's/^[[:space:]]*\/[^ ]*\/\(ld-linux[^ ]*\).*/\1/p')
-mkdir -p "$cache" "$builds"
-exec 9>"$cache/lock"
-flock 9
-echo "TAP version 13"
+begin_builds
 for release in "$@"; do
 	check_build "$release"
 done

@@ -13,16 +13,7 @@ shift 3
 
 # Some tests want pages of 2 MiB.
 have_huge_pages 64
-
-# One interface with an address: the device speaks with itself.
-modprobe veth 2>/dev/null
-ip link add py0 mtu 4200 type veth peer name py1 mtu 4200 || exit 1
-ip addr add 10.9.0.1/24 dev py0
-ip addr add fd09::1/64 dev py0 nodad
-ip link set py0 up
-ip link set py1 up
-# rdma_cm's multicast groups: their datagrams leave by the device
-ip route add 224.0.0.0/4 dev py0
+self_wire py0 py1 || exit 1
 
 module_of()
 {

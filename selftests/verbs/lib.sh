@@ -123,6 +123,21 @@ loose()
 	done
 }
 
+# self_wire A B: interface A, with 10.9.0.1 and fd09::1, whose adapter speaks with itself.
+self_wire()
+{
+	[ -d /sys/module/veth ] || modprobe veth
+	ip link add "$1" mtu 4200 type veth peer name "$2" mtu 4200 || return 1
+	# Datagrams of rdma_cm's multicast groups leave by the device.
+	ip -batch - <<-END
+		addr add 10.9.0.1/24 dev $1
+		addr add fd09::1/64 dev $1 nodad
+		link set $1 up
+		link set $2 up
+		route add 224.0.0.0/4 dev $1
+	END
+}
+
 # veth_pair A B MTU: two interfaces with 10.9.0.1/.2 and fd09::1/::2 whose
 # traffic crosses the pair.
 veth_pair()
