@@ -45,7 +45,8 @@ prepare_machine()
 {
 	local others
 	apt update update
-	apt headers install linux-headers-amd64 man-db systemd udev g++ make cmake pkgconf
+	apt headers install linux-headers-amd64 linux-image-amd64 initramfs-tools man-db systemd \
+		udev g++ make cmake pkgconf ibverbs-utils
 	others=$(in_root apt-get -s --no-install-recommends install $(debs "$version") |
 		sed -n 's/^Inst \([^ ]*\) .*/\1/p' | grep -vxF "$(names)")
 	# shellcheck disable=SC2086 # names
@@ -328,6 +329,7 @@ test_installed()
 	check "$release: programs link by CMake" links_by_cmake
 	check "$release: the provider is complete, and for this rdma-core" provider_loads
 	test_system
+	test_boot
 	check "$release: an upgrade keeps what the administrator changed" upgraded
 	check "$release: removed, but for files of the administrator's" removed
 	check "$release: purged, and nothing is left" purged

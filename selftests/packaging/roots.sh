@@ -27,13 +27,15 @@ make_base()
 	chmod +x "$base/usr/sbin/policy-rc.d"
 }
 
-# open_root NAME: sets root to a new layer on the base, with what its programs expect.
-# Packages that are fetched, and what ccache knows, lie in the cache.
+# open_root NAME [LOWER]: sets root to a layer on the base, or on that of a root which is left, with
+# what its programs expect. Packages that are fetched, and what ccache knows, lie in the cache.
 open_root()
 {
+	local lower=$work/base
+	[ $# = 1 ] || lower=$work/$2.upper:$lower
 	root=$work/$1
 	mkdir -p "$root" "$work/$1.upper" "$work/$1.work" "$packages"
-	mount -t overlay -o "lowerdir=$work/base,upperdir=$work/$1.upper,workdir=$work/$1.work" \
+	mount -t overlay -o "lowerdir=$lower,upperdir=$work/$1.upper,workdir=$work/$1.work" \
 		overlay "$root"
 	mount -t proc proc "$root/proc"
 	mount -t sysfs -o ro sysfs "$root/sys"
@@ -45,9 +47,14 @@ open_root()
 }
 
 # Processes that a package has started may end a little later.
-close_root()
+leave_root()
 {
 	until_true 30 umount -R "$root"
+}
+
+close_root()
+{
+	leave_root
 	rm -rf --one-file-system "$root" "$root.upper" "$root.work"
 }
 

@@ -4,7 +4,7 @@
 # Group packaging: Debian's packages of this tree, in roots with nothing installed, for
 # each release: they are made from what their source asks for, lintian has nothing to say,
 # and they are installed, used, upgraded, removed and purged. The tests of these are in
-# installed.sh and system.sh. Takes some minutes for each release, the first time more:
+# installed.sh, system.sh and boot.sh. Takes some minutes for each release, the first time more:
 # part of `make test-full`, or `make test ONLY=packaging`. Writes the cache, where fetched
 # packages and what ccache knows stay.
 # usage: run.sh [RELEASE...]
@@ -22,6 +22,8 @@ here=$(dirname "$(readlink -f "$0")")
 . "$here/installed.sh"
 # shellcheck source=selftests/packaging/system.sh
 . "$here/system.sh"
+# shellcheck source=selftests/packaging/boot.sh
+. "$here/boot.sh"
 tree=$(readlink -f "$here/../..")
 cache=${PAVO_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/pavo}/packaging
 
