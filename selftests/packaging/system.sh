@@ -64,7 +64,7 @@ examples_are_right()
 played()
 {
 	in_root env PATH="/tmp/played:/usr/sbin:/usr/bin:/sbin:/bin" PAVO_SYSFS=/tmp/played/sys \
-		PAVO_CONF=/tmp/played/pavo.conf /usr/libexec/pavo/pavo-adapter "$@" 2>&1
+		PAVO_CONF=/tmp/played/pavo.conf PAVO_RUN=/tmp/played /usr/libexec/pavo/pavo-adapter "$@" 2>&1
 }
 
 play()
@@ -82,6 +82,8 @@ play()
 	esac
 	END
 	chmod +x "$root/tmp/played/rdma"
+	sed 's/^cd .*/exit/' "$root/tmp/played/rdma" >"$root/tmp/played/systemctl"
+	chmod +x "$root/tmp/played/systemctl"
 	cat >"$root/tmp/played/pavo.conf" <<-END
 	# eth0 wrong
 	eth0	pavo0	quantum=64 weights=0:1,5:8 # of eth0
@@ -115,6 +117,20 @@ script_does_what_it_should()
 	# it is gone already
 	played delete eth0
 	calls ''
+	# A unit that is stopped stays so; one whose interface went waits for it.
+	mkdir -p "$root/tmp/played/sys/class/net/eth0"
+	echo 7 >"$root/tmp/played/sys/class/net/eth0/ifindex"
+	played add eth0
+	played delete eth0
+	rm "$root/tmp/played/calls"
+	played await eth0 pavo@eth0.service
+	calls ''
+	echo 8 >"$root/tmp/played/sys/class/net/eth0/ifindex"
+	played await eth0 pavo@eth0.service
+	calls '--no-block start pavo@eth0.service'
+	rm -r "$root/tmp/played/sys/class/net/eth0"
+	played await eth0 pavo@eth0.service
+	calls '--no-block start pavo@eth0.service'
 	# no line
 	played add br-lan
 	calls 'link add pavo_br-lan type pavo netdev br-lan'
