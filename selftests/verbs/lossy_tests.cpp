@@ -370,10 +370,14 @@ PV_TEST_LOCAL("lossy.cut_short",
 		throw Skip("nothing tells of loss timers");
 	REQUIRE(eventually(env, [&] { return expired.sum() > 0; }), "no timer");
 	path.change("netem loss 0%");
+	/* How long the cut took is a matter of the machine. */
+	const uint64_t before = expired.sum();
 	traffic.end();
-	/* Each end of a pair has one; it may expire once more before the path is there. */
-	REQUIRE(expired.sum() <= 2 * 2 * pairs + 2, "loss timers expired ",
-		expired.sum(), " times");
+	/* Each end of a pair has one; what it sent last may have been lost before. */
+	REQUIRE(expired.sum() - before <= 2 * pairs + 2, "loss timers expired ",
+		expired.sum() - before,
+		" times on the path that was there again, ", before,
+		" times before");
 }
 
 PV_TEST_LOCAL("lossy.cut_for_long",
