@@ -40,9 +40,16 @@ write_boot_script()
 		cmp -s /sys/class/net/vz/ifindex \
 			/sys/class/infiniband/$boot_adapter/device/net/vz/ifindex
 	}
+	# udev may be later than the unit.
+	has_properties()
+	{
+		udevadm info -q property /sys/class/infiniband/$boot_adapter |
+			grep -qx ID_RDMA_ROCE=1
+	}
 	wait_until systemctl -q is-active pavo@vz.service
 	there && echo comes
-	udevadm info -q property /sys/class/infiniband/$boot_adapter
+	wait_until has_properties
+	echo has properties
 	ip link delete vz
 	wait_until gone
 	echo goes
@@ -127,7 +134,7 @@ boots_with_adapter()
 		refused loaded
 		boot_once
 		findings=$(<"$work/boot/findings")
-		[[ $findings == *comes*ID_RDMA_ROCE=1*goes*returns*"returns at once"* ]] || {
+		[[ $findings == *comes*"has properties"*goes*returns*"returns at once"* ]] || {
 			tail -n 40 "$work/boot/log"
 			return 1
 		}

@@ -45,6 +45,12 @@ has_none()
 	[ ! -e "$class" ]
 }
 
+# udev may be later than the unit.
+has_properties()
+{
+	udevadm info -q property "$class" | grep -x ID_RDMA_ROCE=1
+}
+
 # Prints the index of the GID of the address.
 gid_index()
 {
@@ -89,7 +95,8 @@ until_so has_adapter
 echo "comes"
 echo "module: $(modinfo -n pavo)"
 echo "quantum: $(<"$class/quantum")"
-udevadm info -q property "$class"
+until_so has_properties
+echo "has properties"
 move_data
 replug
 pavo status

@@ -69,7 +69,7 @@ is_right()
 {
 	local line
 	for line in "first process: systemd" "kernel: $kernel" comes "quantum: 64" \
-		ID_RDMA_ROCE=1 "moves data" goes returns; do
+		"has properties" "moves data" goes returns; do
 		grep -Fx "$line" "$1" || { echo "not there: $line"; return 1; }
 	done
 	grep -E '^module: .*/updates/dkms/pavo\.ko' "$1"
