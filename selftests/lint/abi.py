@@ -99,11 +99,14 @@ def compare(before, after):
 def judge(tree, commit, build, cache):
     """Where the interface differs from the commit's; `build` is that of user space, if there is one.
     Return: findings."""
-    before = describe_commit(tree, commit, cache)
     work = build / "lint-abi"
     after = work / "now"
     shutil.rmtree(after, ignore_errors=True)
-    describe(tree, build if (build / "build.ninja").exists() else work / "build", after)
+    try:
+        before = describe_commit(tree, commit, cache)
+        describe(tree, build if (build / "build.ninja").exists() else work / "build", after)
+    except RuntimeError as failed:
+        return str(failed).splitlines()
     bad = []
     for file in sorted(before.iterdir()):
         if not (after / file.name).exists():

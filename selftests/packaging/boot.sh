@@ -51,16 +51,17 @@ start_machine()
 		-device virtio-rng-pci -nic user,restrict=on,model=virtio-net-pci
 }
 
-# Prints the lines of the console that are reports of the kernel's, and succeeds if there are some.
-has_complaints()
+# Two kernels have booted, and reported nothing; prints the lines of the console that are reports.
+console_is_clean()
 {
+	[ "$(grep -ac 'Linux version' "$logs/console")" = 2 ] || return
 	PYTHONPATH=$tree/qemu-scripts python3 - "$logs/console" <<-'END'
 	import pathlib, sys
 	from pavovm import console
 	lines = console.read(pathlib.Path(sys.argv[1]))
 	found = console.complaints(lines)
 	print("\n".join(lines[i] for i in found))
-	sys.exit(not found)
+	sys.exit(bool(found))
 	END
 }
 
@@ -85,7 +86,7 @@ boots_twice()
 	is_right "$logs/boot.1" || { cat "$logs/boot.1"; return 1; }
 	is_right "$logs/boot.2" || { cat "$logs/boot.2"; return 1; }
 	[ "$(grep -h '^boot: ' "$logs"/boot.? | sort -u | wc -l)" = 2 ]
-	refused has_complaints
+	console_is_clean
 }
 
 # On a layer of its own: a boot leaves files that no package has.
