@@ -10,7 +10,9 @@ units=/etc/systemd/system
 boot_adapter=vz_boot
 
 # Runs in the booted system, and leaves its findings in /mnt: the adapter comes with its interface,
-# goes with it, and returns.
+# goes with it, returns, and comes back when another interface has taken the place of its own at
+# each of MOMENTS: "any", or a command of the unit.
+# usage: write_boot_script MOMENTS
 write_boot_script()
 {
 	mkdir -p "$work/boot"
@@ -35,6 +37,10 @@ write_boot_script()
 	{
 		! there
 	}
+	is_replaced()
+	{
+		! compgen -G '/run/replace-at-*' >/dev/null
+	}
 	is_of_this_vz()
 	{
 		cmp -s /sys/class/net/vz/ifindex \
@@ -57,17 +63,28 @@ write_boot_script()
 	ip link set vz up
 	wait_until there
 	echo returns
-	# It returns while the unit stops.
-	for ((round = 0; round < 5; round++)); do
-		ip link delete vz
-		ip link add vz type dummy
-		ip link set vz up
+	for moment in $1; do
+		touch /run/replace-at-\$moment
+		/mnt/replace any
+		wait_until is_replaced
 		wait_until is_of_this_vz
 		wait_until systemctl -q is-active pavo@vz.service
+		echo replaced at \$moment
 	done
-	echo returns at once
 	END
-	chmod +x "$work/boot/script"
+	cat >"$work/boot/replace" <<-END
+	#!/bin/bash
+	# Replaces the interface, if that moment has been chosen. The unit may be stopped meanwhile.
+	trap '' TERM
+	# systemd hears of what happened from StartPre on when the unit has started.
+	[ \$1 = StartPost ] && udevadm control --start-exec-queue
+	rm /run/replace-at-\$1 2>/dev/null || [ \$1 = any ] || exit 0
+	[ \$1 = StartPre ] && udevadm control --stop-exec-queue
+	ip link delete vz
+	ip link add vz type dummy
+	ip link set vz up
+	END
+	chmod +x "$work/boot/script" "$work/boot/replace"
 }
 
 write_units()
@@ -91,6 +108,10 @@ write_units()
 	TimeoutStartSec=300
 	ExecStart=/mnt/script
 	END
+	mkdir -p "$units/pavo@.service.d"
+	printf "Exec%s=+/mnt/replace %s\n" StartPre StartPre StartPost StartPost Stop Stop \
+		StopPost StopPost >"$units/pavo@.service.d/replace.conf"
+	sed -i '1i [Service]' "$units/pavo@.service.d/replace.conf"
 }
 
 # Boots, until the reboot: that ends the first process by a signal (reboot(2)).
@@ -124,17 +145,17 @@ boot_once()
 
 boots_with_adapter()
 {
-	local round findings
+	local moments findings
 	unload
-	write_boot_script
 	write_units
 	echo "vz $boot_adapter quantum=64" >>/etc/pavo/pavo.conf
 	systemctl enable pavo@vz.service
-	for round in 1 2; do
+	for moments in "any StartPre StartPost Stop StopPost" any; do
 		refused loaded
+		write_boot_script "$moments"
 		boot_once
 		findings=$(<"$work/boot/findings")
-		[[ $findings == *comes*"has properties"*goes*returns*"returns at once"* ]] || {
+		[[ $findings == *comes*"has properties"*goes*returns*"at ${moments##* }" ]] || {
 			tail -n 40 "$work/boot/log"
 			return 1
 		}
@@ -143,7 +164,7 @@ boots_with_adapter()
 		unload
 	done
 	systemctl disable pavo@vz.service
-	rm "$units"/pavo-boot.*
+	rm -r "$units"/pavo-boot.* "$units/pavo@.service.d"
 }
 
 boot_tests()

@@ -64,7 +64,7 @@ examples_are_right()
 played()
 {
 	in_root env PATH="/tmp/played:/usr/sbin:/usr/bin:/sbin:/bin" PAVO_SYSFS=/tmp/played/sys \
-		PAVO_CONF=/tmp/played/pavo.conf PAVO_RUN=/tmp/played /usr/libexec/pavo/pavo-adapter "$@" 2>&1
+		PAVO_CONF=/tmp/played/pavo.conf /usr/libexec/pavo/pavo-adapter "$@" 2>&1
 }
 
 play()
@@ -82,7 +82,13 @@ play()
 	esac
 	END
 	chmod +x "$root/tmp/played/rdma"
-	sed 's/^cd .*/exit/' "$root/tmp/played/rdma" >"$root/tmp/played/systemctl"
+	cat >"$root/tmp/played/systemctl" <<-'END'
+	#!/bin/sh
+	case $1 in
+	show)	cat "/tmp/played/$4.${2#--property=}" ;;
+	*)	echo "$@" >>/tmp/played/calls ;;
+	esac
+	END
 	chmod +x "$root/tmp/played/systemctl"
 	cat >"$root/tmp/played/pavo.conf" <<-END
 	# eth0 wrong
@@ -103,7 +109,7 @@ calls()
 
 script_does_what_it_should()
 {
-	local adapters=$root/tmp/played/sys/class/infiniband
+	local adapters=$root/tmp/played/sys/class/infiniband gone
 	play
 	played add eth0
 	calls 'link add pavo0 type pavo netdev eth0'
@@ -118,18 +124,12 @@ script_does_what_it_should()
 	played delete eth0
 	calls ''
 	# A unit that is stopped stays so; one whose interface went waits for it.
-	mkdir -p "$root/tmp/played/sys/class/net/eth0"
-	echo 7 >"$root/tmp/played/sys/class/net/eth0/ifindex"
-	played add eth0
-	played delete eth0
-	rm "$root/tmp/played/calls"
-	played await eth0 pavo@eth0.service
-	calls ''
-	echo 8 >"$root/tmp/played/sys/class/net/eth0/ifindex"
-	played await eth0 pavo@eth0.service
-	calls '--no-block start pavo@eth0.service'
-	rm -r "$root/tmp/played/sys/class/net/eth0"
-	played await eth0 pavo@eth0.service
+	echo 2000 >"$root/tmp/played/pavo@eth0.service.InactiveExitTimestampMonotonic"
+	for gone in 0 1999 2001; do
+		calls ''
+		echo $gone >"$root/tmp/played/eth0.device.InactiveEnterTimestampMonotonic"
+		played await pavo@eth0.service eth0.device
+	done
 	calls '--no-block start pavo@eth0.service'
 	# no line
 	played add br-lan
