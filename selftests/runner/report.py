@@ -8,19 +8,24 @@ import re
 
 LONGEST = 10
 BUSIEST = 5
-# A failed result in a log: program.py may have put the time in front, pavo-vm the node.
-FAILED = re.compile(r"^(\[[^]]*\] )?(node\d+\| ?)?not ok\b")
-BEFORE, BEHIND, END = 30, 10, 40
+# A result in a log: program.py may have put the time in front, pavo-vm the node.
+RESULT = re.compile(r"^(\[[^]]*\] )?(node\d+\| ?)?(not )?ok\b")
+BEFORE, BEHIND, END = 30, 40, 40
 MOST = 160
 
 
 def pick_failures(lines):
     """The lines of a log that explain its failures: tests say why before or behind their
-    result. The end of the log, if it has no failed result."""
+    result, up to the next one's. The end of the log, if it has no failed result."""
+    results = {at: found for at, found in enumerate(map(RESULT.match, lines)) if found}
     chosen = set()
-    for at, line in enumerate(lines):
-        if FAILED.match(line):
-            chosen.update(range(max(0, at - BEFORE), min(len(lines), at + BEHIND)))
+    for at in (at for at, found in results.items() if found.group(3)):
+        first, last = at, at + 1
+        while first > max(0, at - BEFORE) and first - 1 not in results:
+            first -= 1
+        while last < min(len(lines), at + BEHIND) and last not in results:
+            last += 1
+        chosen.update(range(first, last))
     if not chosen:
         return lines[-END:]
     picked, last = [], -1

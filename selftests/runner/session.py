@@ -51,6 +51,7 @@ class Session:
         self.releases = {}
         self.groups = {}
         self.account = []
+        self.failed = []
         self.began = datetime.datetime.now(datetime.timezone.utc)
 
     def folder(self, item):
@@ -124,6 +125,8 @@ class Session:
         if reader.failures and not self.screen.live:
             self._show_failures(log)
         with self.lock:
+            if reader.failures:
+                self.failed.append(log)
             self._keep_item(item, execution, began - at, seconds)
             self._keep_durations(item, execution, seconds)
             self._end_item(item, reader.count, seconds)
@@ -232,6 +235,9 @@ class Session:
         schedule.run_items(
             schedule.Board(self.items, self.options.jobs, self.expected), self.play)
         self._take_account()
+        # Again: who reads the end of a long log wants to know why.
+        for log in self.failed:
+            self._show_failures(log)
         total = tap.Count(failed=failed)
         self.screen.line(f"[{self.screen.elapsed()}] kernel {self._kernel_names()}")
         for name, group in self.groups.items():
