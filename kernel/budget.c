@@ -10,7 +10,9 @@
 #include <linux/kernel.h>
 #include <linux/kernel_stat.h>
 #include <linux/percpu.h>
+#include <linux/sched/clock.h>
 #include <linux/seq_file.h>
+#include <linux/time64.h>
 #include "budget.h"
 #include "visit_budget.h"
 
@@ -21,6 +23,7 @@
  * @most_bytes:   most bytes of one of them
  * @tick:         tick in which items were counted last (jiffies), or run of a softirq
  * @items:        number of items in that
+ * @began:        time at which that run began
  */
 struct loop_count {
 	u64 used_up;
@@ -28,6 +31,7 @@ struct loop_count {
 	u32 most_bytes;
 	unsigned long tick;
 	u32 items;
+	u64 began;
 };
 
 static DEFINE_PER_CPU(struct loop_count[PAVO_LOOP_COUNT], counts);
@@ -100,8 +104,15 @@ static struct loop_count *count_run(void)
 	if (count->tick != run) {
 		count->tick = run;
 		count->items = 0;
+		count->began = local_clock();
 	}
 	return count;
+}
+
+static bool is_run_over(const struct loop_count *count)
+{
+	return count->items >= PAVO_VISITS_IN_RUN ||
+	       local_clock() - count->began >= PAVO_VISITS_TIME;
 }
 
 void pavo_budget_add_visit(u32 packets)
@@ -109,7 +120,7 @@ void pavo_budget_add_visit(u32 packets)
 	struct loop_count *count = count_run();
 
 	count->items += packets;
-	if (count->items >= PAVO_VISITS_IN_RUN)
+	if (is_run_over(count))
 		this_cpu_write(pavo_visits_over, true);
 }
 
@@ -117,7 +128,7 @@ bool pavo_budget_may_visit(void)
 {
 	struct loop_count *count = count_run();
 
-	if (count->items >= PAVO_VISITS_IN_RUN) {
+	if (is_run_over(count)) {
 		pavo_budget_used_up(PAVO_LOOP_VISITS, count->items, 0);
 		return false;
 	}

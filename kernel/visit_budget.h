@@ -14,6 +14,12 @@
 
 /* Most packets of answers and requests that visits for received packets send in a run. */
 #define PAVO_VISITS_IN_RUN (2 * PAVO_SLICE_PACKETS)
+/*
+ * Nanoseconds from the first of these visits to the last: as long as the kernel handles softirqs in
+ * a row. Since 6.5 they run at the end of interrupts on the time of whichever thread is there, also
+ * while ksoftirqd waits.
+ */
+#define PAVO_VISITS_TIME (2 * NSEC_PER_MSEC)
 /* Bytes that count as one of these, too. */
 #define PAVO_VISIT_BYTES (PAVO_SLICE_BYTES / PAVO_SLICE_PACKETS)
 /* A visit of fewer is not counted: the kernel's budget of packets (64 for a poll) bounds those. */

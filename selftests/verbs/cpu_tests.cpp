@@ -25,15 +25,18 @@ namespace {
 /* Of one CPU since the boot; the unit is a hundredth of a second. */
 struct Ticks {
 	uint64_t user = 0; /* of any process */
-	uint64_t kernel = 0; /* for processes, interrupts, softirqs */
+	uint64_t system = 0; /* for processes and threads of the kernel */
+	uint64_t interrupts = 0; /* with softirqs at their end */
 	uint64_t idle = 0;
 
-	uint64_t all() const { return user + kernel + idle; }
+	uint64_t kernel() const { return system + interrupts; }
+	uint64_t all() const { return user + kernel() + idle; }
 };
 
 Ticks operator-(const Ticks &a, const Ticks &b)
 {
-	return {a.user - b.user, a.kernel - b.kernel, a.idle - b.idle};
+	return {a.user - b.user, a.system - b.system,
+		a.interrupts - b.interrupts, a.idle - b.idle};
 }
 
 std::vector<Ticks> ticks_of_cpus()
@@ -50,7 +53,7 @@ std::vector<Ticks> ticks_of_cpus()
 			irq >> softirq;
 		/* The line "cpu" is the sum. */
 		if (words && name.starts_with("cpu") && name != "cpu")
-			cpus.push_back({user + nice, system + irq + softirq,
+			cpus.push_back({user + nice, system, irq + softirq,
 					idle + iowait});
 	}
 	REQUIRE(!cpus.empty(), "/proc/stat");
@@ -112,8 +115,8 @@ private:
 
 std::string to_text(const Ticks &ticks)
 {
-	return str("user ", ticks.user, ", kernel ", ticks.kernel, ", idle ",
-		   ticks.idle);
+	return str("user ", ticks.user, ", system ", ticks.system,
+		   ", interrupts ", ticks.interrupts, ", idle ", ticks.idle);
 }
 
 } // namespace
@@ -171,7 +174,7 @@ PV_TEST_TICKS(
 	uint64_t kernel = 0, all = 0;
 
 	for (const Ticks &ticks : watch_cpus(100)) {
-		kernel += ticks.kernel;
+		kernel += ticks.kernel();
 		all = std::max(all, ticks.all());
 	}
 	REQUIRE(naks.by() > before, "it tries no more");
