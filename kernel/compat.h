@@ -200,18 +200,26 @@ static inline void pavo_vm_flags_set(struct vm_area_struct *vma,
 /*
  * Access flags for RDMA FLUSH, which a newer libibverbs may pass for a queue pair. Older kernels
  * have no names for them, and refuse them for regions. The values are those of the verbs in user
- * space. No region has the right to persistence (memory/region.c).
+ * space. A region has the right to persistence only where the kernel can write a CPU's caches back.
  */
-#if PAVO_HAS_FLUSH
+#if PAVO_HAS_FLUSH && IS_ENABLED(CONFIG_ARCH_HAS_PMEM_API)
+#define PAVO_CAP_FLUSH (IB_DEVICE_FLUSH_GLOBAL | IB_DEVICE_FLUSH_PERSISTENT)
+#define PAVO_MR_ACCESS_FLUSH \
+	(IB_ACCESS_FLUSH_GLOBAL | IB_ACCESS_FLUSH_PERSISTENT)
+#elif PAVO_HAS_FLUSH
 #define PAVO_CAP_FLUSH IB_DEVICE_FLUSH_GLOBAL
-#define PAVO_ACCESS_FLUSH_GLOBAL IB_ACCESS_FLUSH_GLOBAL
-#define PAVO_ACCESS_FLUSH_PERSISTENT IB_ACCESS_FLUSH_PERSISTENT
 #define PAVO_MR_ACCESS_FLUSH IB_ACCESS_FLUSH_GLOBAL
 #else
 #define PAVO_CAP_FLUSH 0
+#define PAVO_MR_ACCESS_FLUSH 0
+#endif
+
+#if PAVO_HAS_FLUSH
+#define PAVO_ACCESS_FLUSH_GLOBAL IB_ACCESS_FLUSH_GLOBAL
+#define PAVO_ACCESS_FLUSH_PERSISTENT IB_ACCESS_FLUSH_PERSISTENT
+#else
 #define PAVO_ACCESS_FLUSH_GLOBAL BIT(8)
 #define PAVO_ACCESS_FLUSH_PERSISTENT BIT(9)
-#define PAVO_MR_ACCESS_FLUSH 0
 #endif
 
 /* Capabilities for flushes and atomic writes of on-demand regions. */

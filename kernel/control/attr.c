@@ -13,7 +13,7 @@
 
 /*
  * Access flags that a QP takes. Programs pass the flags of their regions; only the rights of
- * peers have an effect. A right that no region has, to flush for persistence, is accepted: no
+ * peers have an effect. A right that no region of this kernel can have, to flush, is accepted: no
  * peer can use it. A bit that verbs do not define is an error of the program.
  */
 #define PAVO_QP_ACCESS                                    \

@@ -16,6 +16,7 @@
 #include "memory/atomic.h"
 #include "memory/memory.h"
 #include "memory/payload.h"
+#include "memory/persistent.h"
 #include "net/xmit.h"
 
 /*
@@ -61,6 +62,14 @@ struct pavo_span pavo_region_span(const struct pavo_region *region, u64 va,
 	return span;
 }
 
+/* Bytes in persistent memory leave the caches as soon as they are written (persistent.h). */
+static __always_inline void finish_write(const struct pavo_region *region,
+					 const struct pavo_span *to)
+{
+	if (unlikely(region->access & PAVO_ACCESS_PERSISTENT))
+		pavo_write_back(to->page, to->offset, to->len);
+}
+
 void pavo_region_write(const struct pavo_region *region, u64 va,
 		       const void *from, unsigned int len)
 {
@@ -69,6 +78,7 @@ void pavo_region_write(const struct pavo_region *region, u64 va,
 	for (; len; va += to.len, from += to.len, len -= to.len) {
 		to = pavo_region_span(region, va, len);
 		memcpy_to_page(to.page, to.offset, from, to.len);
+		finish_write(region, &to);
 	}
 }
 
@@ -95,6 +105,7 @@ int pavo_payload_take(const struct pavo_region *region, u64 va,
 		err = pavo_rx_copy(&bytes, to.page, to.offset, to.len);
 		if (unlikely(err))
 			return err;
+		finish_write(region, &to);
 	}
 	return 0;
 }
@@ -150,10 +161,18 @@ static atomic64_t *map_word(const struct pavo_region *region, u64 va,
 	return kmap_local_page(*page) + offset;
 }
 
-static void unmap_word(atomic64_t *word, struct page *page)
+static void unmap_word(const struct pavo_region *region, atomic64_t *word,
+		       struct page *page)
 {
+	const struct pavo_span to = {
+		.page = page,
+		.offset = offset_in_page(word),
+		.len = sizeof(*word),
+	};
+
 	kunmap_local(word);
 	flush_dcache_page(page);
+	finish_write(region, &to);
 }
 
 int pavo_region_store(const struct pavo_region *region, u64 va, u64 value)
@@ -164,7 +183,7 @@ int pavo_region_store(const struct pavo_region *region, u64 va, u64 value)
 	if (!word)
 		return -EINVAL;
 	atomic64_set_release(word, value);
-	unmap_word(word, page);
+	unmap_word(region, word, page);
 	return 0;
 }
 
@@ -211,6 +230,6 @@ int pavo_region_atomic(const struct pavo_region *region, u64 va,
 		*orig = atomic64_xchg(word, op->swap_add);
 	else
 		err = exchange_word(word, op, orig);
-	unmap_word(word, page);
+	unmap_word(region, word, page);
 	return err;
 }

@@ -17,6 +17,7 @@
 #include <linux/slab.h>
 #include "memory/memory.h"
 #include "memory/memory_private.h"
+#include "compat.h"
 
 PAVO_IMPORT_DMA_BUF;
 
@@ -165,7 +166,7 @@ struct ib_mr *pavo_reg_dmabuf_mr(struct ib_pd *ibpd, u64 offset, u64 length,
 {
 	struct pavo_mr *mr;
 
-	if (access & IB_ACCESS_ON_DEMAND)
+	if (access & (IB_ACCESS_ON_DEMAND | PAVO_ACCESS_FLUSH_PERSISTENT))
 		return ERR_PTR(-EOPNOTSUPP);
 	mr = pavo_mr_begin(ibpd, offset, length, virt_addr, access);
 	if (IS_ERR(mr))

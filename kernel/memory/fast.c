@@ -11,6 +11,7 @@
 #include <linux/slab.h>
 #include "memory/memory.h"
 #include "memory/memory_private.h"
+#include "compat.h"
 #include "memory/key_state.h"
 
 /* Allocate the list of pages; the key of @mr is not valid before a REG_MR. */
@@ -84,7 +85,8 @@ static enum pavo_status check_fast_reg(const struct pavo_key_state *key_state,
 	if (now->valid || (seg->new_rkey ^ now->key) >> 8)
 		return PAVO_ST_STATE;
 	if (!now->mr->fast->count || pavo_check_access(seg->access) ||
-	    seg->access & (IB_ACCESS_MW_BIND | IB_ACCESS_ON_DEMAND))
+	    seg->access & (IB_ACCESS_MW_BIND | IB_ACCESS_ON_DEMAND |
+			   PAVO_ACCESS_FLUSH_PERSISTENT))
 		return PAVO_ST_ACCESS;
 	return PAVO_ST_OK;
 }

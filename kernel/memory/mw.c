@@ -15,6 +15,7 @@
 #include "accounting.h"
 #include "compat.h"
 #include "memory/key_state.h"
+#include "memory/persistent.h"
 
 #define PAVO_MW_ACCESS                                    \
 	(IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE | \
@@ -198,7 +199,8 @@ static void set_view(struct pavo_region *view, struct pavo_key_state *key_state,
 {
 	*view = (struct pavo_region){
 		.key = key,
-		.access = seg->access & PAVO_MW_ACCESS,
+		.access = (seg->access & PAVO_MW_ACCESS) |
+			  (mr->access & PAVO_ACCESS_PERSISTENT),
 		.valid = true,
 		/* Attached pages could be sent after the key was invalidated. */
 		.copied = true,

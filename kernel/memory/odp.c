@@ -36,6 +36,7 @@
 #include "memory/memory_private.h"
 #include "memory/pager.h"
 #include "memory/key_state.h"
+#include "memory/persistent.h"
 
 /* Low bits of an entry of pages[]; the other bits are the struct page pointer. */
 #define PRESENT 1ul
@@ -64,6 +65,7 @@ static atomic64_t last_id;
  * @mutex:    protects writes to @pages, and @ended
  * @ended:    the region is gone; store no pages any more
  * @device:   all of it lies in PCI devices; other pages are refused
+ * @persistent: likewise, persistent memory
  * @users:    references: one of the region, one for each fault or prefetch under way
  * @start:    address of the first page
  * @npages:   entries of @pages
@@ -80,6 +82,7 @@ struct pavo_odp {
 	struct mutex mutex; /* pages, and ended */
 	bool ended;
 	bool device;
+	bool persistent;
 	refcount_t users;
 	unsigned long start;
 	unsigned long npages;
@@ -170,8 +173,11 @@ static const struct mmu_interval_notifier_ops notifier_ops = {
 };
 
 /* True if the region takes the page. @device: the page is memory of a PCI device. */
-static bool takes_page(const struct pavo_odp *odp, bool device)
+static bool takes_page(const struct pavo_odp *odp, struct page *page,
+		       bool device)
 {
+	if (odp->persistent && !pavo_page_is_persistent(page))
+		return false;
 	return device ? PAVO_COPIES_DEVICES : !odp->device;
 }
 
@@ -195,7 +201,7 @@ static int store_pages(struct pavo_odp *odp, unsigned long seq,
 		err = -EBUSY;
 	for (i = 0; !err && i < count; i++) {
 		device = is_pci_p2pdma_page(pages[i]);
-		if (!takes_page(odp, device)) {
+		if (!takes_page(odp, pages[i], device)) {
 			err = -EFAULT;
 			break;
 		}
@@ -408,7 +414,7 @@ static struct pavo_odp *alloc_odp(struct pavo_dev *dev, u64 start, u64 length)
 }
 
 int pavo_odp_get(struct pavo_memory *memory, struct pavo_dev *dev, u64 start,
-		 u64 length)
+		 u64 length, bool persistent)
 {
 	struct pavo_odp *odp;
 	int err;
@@ -419,6 +425,7 @@ int pavo_odp_get(struct pavo_memory *memory, struct pavo_dev *dev, u64 start,
 	odp = alloc_odp(dev, start, length);
 	if (!odp)
 		return -ENOMEM;
+	odp->persistent = persistent;
 	odp->mm = current->mm;
 	odp->pager = pavo_pager_get(odp->mm);
 	if (!odp->pager) {

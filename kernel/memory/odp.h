@@ -91,9 +91,9 @@ void pavo_fault_detach(struct pavo_missing *missing);
 int pavo_pager_init(void);
 void pavo_pager_exit(void);
 
-/* region.c */
+/* region.c. @persistent: pages that are not persistent memory fail as missing ones do. */
 int pavo_odp_get(struct pavo_memory *memory, struct pavo_dev *dev, u64 start,
-		 u64 length);
+		 u64 length, bool persistent);
 /*
  * Bring in all pages of a new region. From now on each has to lie in a PCI device: other memory
  * that the process maps there later was not registered.
@@ -146,7 +146,7 @@ static inline void pavo_pager_exit(void)
 }
 
 static inline int pavo_odp_get(struct pavo_memory *memory, struct pavo_dev *dev,
-			       u64 start, u64 length)
+			       u64 start, u64 length, bool persistent)
 {
 	return -EOPNOTSUPP;
 }

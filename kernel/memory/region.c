@@ -10,6 +10,7 @@
 #include <linux/slab.h>
 #include "memory/memory.h"
 #include "memory/memory_private.h"
+#include "memory/persistent.h"
 #include "compat.h"
 
 #define PAVO_ACCESS_REMOTE                                \
@@ -22,11 +23,6 @@
  */
 #define PAVO_ACCESS_HINTS (IB_ACCESS_HUGETLB | IB_ACCESS_OPTIONAL)
 
-/*
- * A peer may flush regions for global visibility (PAVO_MR_ACCESS_FLUSH), but not for persistence:
- * the adapter does not know which memory keeps its bytes when the power goes, so no region
- * promises it.
- */
 #define PAVO_ACCESS_SUPPORTED                                             \
 	(IB_ACCESS_LOCAL_WRITE | PAVO_ACCESS_REMOTE | IB_ACCESS_MW_BIND | \
 	 IB_ZERO_BASED | IB_ACCESS_ON_DEMAND | PAVO_MR_ACCESS_FLUSH |     \
@@ -49,6 +45,22 @@ static void release_memory(struct pavo_memory *memory)
 		pavo_unpin(memory->pin, memory->pin->key.owner);
 	pavo_dmabuf_release(memory->dmabuf);
 	pavo_odp_release(memory->odp);
+}
+
+/*
+ * Have what is written to @region be written back, if peers may flush it for persistence.
+ *
+ * Return: 0; -EINVAL: not all of its memory is persistent.
+ */
+static int set_persistent(struct pavo_region *region,
+			  const struct pavo_pin *pin)
+{
+	if (!(region->access & PAVO_ACCESS_FLUSH_PERSISTENT))
+		return 0;
+	if (!pavo_pages_are_persistent(pin->pages, pin->key.npages))
+		return -EINVAL;
+	region->access |= PAVO_ACCESS_PERSISTENT;
+	return 0;
 }
 
 /* Pin [start, start + length) of the calling process. */
@@ -154,7 +166,7 @@ struct ib_mr *pavo_get_dma_mr(struct ib_pd *ibpd, int access)
 {
 	struct pavo_mr *mr;
 
-	mr = pavo_mr_alloc(ibpd, access);
+	mr = pavo_mr_alloc(ibpd, access & ~PAVO_ACCESS_FLUSH_PERSISTENT);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
 	mr->region->length = U64_MAX;
@@ -166,7 +178,10 @@ static int set_on_demand(struct pavo_mr *mr, u64 start)
 	struct pavo_region *region = mr->region;
 	int err;
 
-	err = pavo_odp_get(&mr->memory, mr->dev, start, region->length);
+	if (region->access & PAVO_ACCESS_FLUSH_PERSISTENT)
+		region->access |= PAVO_ACCESS_PERSISTENT;
+	err = pavo_odp_get(&mr->memory, mr->dev, start, region->length,
+			   region->access & PAVO_ACCESS_PERSISTENT);
 	if (!err)
 		pavo_odp_set(region, &mr->memory);
 	return err;
@@ -197,9 +212,10 @@ static int set_user_memory(struct pavo_mr *mr, u64 start)
 	err = pin_memory(&mr->memory, start, region->length, region->access);
 	if (err == -EREMOTEIO && PAVO_COPIES_DEVICES)
 		return set_device(mr, start);
-	if (!err)
-		set_memory(region, &mr->memory);
-	return err;
+	if (err)
+		return err;
+	set_memory(region, &mr->memory);
+	return set_persistent(region, mr->memory.pin);
 }
 
 struct pavo_mr *pavo_mr_begin(struct ib_pd *ibpd, u64 start, u64 length,
@@ -349,7 +365,7 @@ struct ib_mr *pavo_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 	if (!mr->memory.pin)
 		return ERR_PTR(-EOPNOTSUPP);
 	if (!(flags & IB_MR_REREG_ACCESS))
-		access = mr->region->access;
+		access = mr->region->access & ~PAVO_ACCESS_PERSISTENT;
 	if (access & IB_ACCESS_ON_DEMAND)
 		return ERR_PTR(-EOPNOTSUPP);
 	err = pavo_check_access(access);
@@ -372,7 +388,8 @@ struct ib_mr *pavo_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 	if (needs_pin(mr, flags, access))
 		err = prepare_rereg(mr, flags, start, length, next, &memory);
 	if (!err) {
-		if (is_reduced_for_peers(mr, flags, access))
+		err = set_persistent(next, memory.pin ?: mr->memory.pin);
+		if (!err && is_reduced_for_peers(mr, flags, access))
 			err = close_rereg(mr);
 		if (!err)
 			err = switch_rereg(mr, &next);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * execute_flush.c - execute a flush (IBA 1.6): bytes that the peer wrote before become visible.
+ * execute_flush.c - execute a flush (IBA 1.6): bytes that the peer wrote before become visible, or
+ * persistent.
  *
  * The responder executes the requests of a QP in order, and its CPU copies their bytes. So they
  * are in the caches of this machine already, which show all its CPUs and devices the same. A
  * barrier is all that is left to do: it also empties the buffers in which a CPU combines writes to
- * memory of devices.
+ * memory of devices. Bytes for persistent memory are there as soon as they are written
+ * (memory/persistent.h).
  */
 #include "responder_private.h"
 #include "compat.h"
@@ -35,7 +37,7 @@ static enum pavo_status check_flush_key(struct pavo_qp *qp,
 }
 
 /*
- * pavo_execute_flush - make all that the QP wrote before visible, and answer.
+ * pavo_execute_flush - make all that the QP wrote before visible and persistent, and answer.
  *
  * A duplicate is answered and needs no other barrier: what it asks for was done before the first
  * answer.

@@ -147,6 +147,7 @@ struct pavo_pin *pavo_pin(const void *owner, u64 start, u64 length,
 	if (!pin)
 		return ERR_PTR(-ENOMEM);
 	pin->writable = writable;
+	pin->key.npages = count;
 	for (i = 0; i < count; i++)
 		pin->pages[i] = virt_to_page(start + i * PAGE_SIZE);
 	return pin;

@@ -111,7 +111,7 @@ void pavo_fault_detach(struct pavo_missing *missing)
 }
 
 int pavo_odp_get(struct pavo_memory *memory, struct pavo_dev *dev, u64 start,
-		 u64 length)
+		 u64 length, bool persistent)
 {
 	unsigned long count = PFN_UP(offset_in_page(start) + length);
 	struct pavo_odp *odp =

@@ -19,14 +19,7 @@
 #include "../common/tap.h"
 #include "engine.h"
 #include "runtime.h"
-
-#define MUST(condition)                                                  \
-	do {                                                             \
-		if (!(condition)) {                                      \
-			printf("# line %d: %s\n", __LINE__, #condition); \
-			return false;                                    \
-		}                                                        \
-	} while (0)
+#include "test_host.h"
 
 /* ------------------------------------------------------------- misuse */
 
@@ -272,27 +265,6 @@ static bool hash_table_replaces(void)
 
 /* -------------------------------------------------- failing allocations */
 
-static char pages[16][65536] __aligned(4096);
-static unsigned int shared;
-
-static void *share(size_t size, __u64 *offset)
-{
-	ENGINE_MUST(shared < ARRAY_SIZE(pages) && size <= sizeof(pages[0]));
-	return memset(pages[shared++], 0, size);
-}
-
-static void sent(const void *packet, size_t size)
-{
-}
-
-static void completion(int channel, __u64 user)
-{
-}
-
-static void event(int type, __u64 user)
-{
-}
-
 /* Move the QP to RTS; stop at the first error. */
 static int connect_qp(u32 qp)
 {
@@ -379,13 +351,11 @@ static int live(void)
 
 static bool allocations_fail(void)
 {
-	static const struct engine_host host = {share, sent, completion, event};
 	unsigned int n;
 	int err;
 
 	for (n = 1; n < 1000; n++) {
-		shared = 0;
-		engine_start(&host);
+		test_start_engine();
 		engine_fail_allocation(n);
 		err = live();
 		engine_fail_allocation(0);

@@ -43,7 +43,7 @@ verbs()
 {
 	bash "$tests/verbs/guest.sh" "${wide[@]}" pavo "$programs/verbs/pavo-verbs" \
 		"${races[@]}" "${most[@]}" --two-cpus --only thread. --only process. --only mr.huge_pages \
-		--only odp.never_raced --only odp.vetted_ --only odp.no_fault --only odp.huge_pages \
+		--only odp.never_raced --only odp.vetted_ --only persistent. --only odp.no_fault --only odp.huge_pages \
 		--only region.secret --only region.physical --only ext.atomic --only comp_cntr. --only direct.io_fails \
 		--only budget.loopback_counted --only budget.full --only budget.resize \
 		--only budget.flush --only budget.timers --only budget.walks \

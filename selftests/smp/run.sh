@@ -20,7 +20,7 @@ if [ -n "${PAVO_WIDE:-}" ]; then
 fi
 # window/event_tests.cpp says why wakings are traced, and from the start.
 # Huge pages of the boot are side by side: translate/large_page.h.
-# Memory that the kernel has no mapping of, and persistent memory: verbs/odp_vetted_tests.cpp.
+# Memory that the kernel has no mapping of: verbs/odp_vetted_tests.cpp; persistent memory: verbs/persistent_memory.h.
 # Calls are preempted, where the kernel can: window/round_tests.cpp.
 arguments="hugepages=64 trace_event=sched:sched_waking preempt=full"
 arguments+=" secretmem.enable=1 memmap=16M!1G"

@@ -23,6 +23,7 @@
 #include "../common/child.h"
 #include "manager.h"
 #include "paged.h"
+#include "persistent_memory.h"
 #include "../common/pattern.h"
 #include "tap.h"
 #include "window.h"
@@ -221,36 +222,6 @@ void must_not_pin(Env &env, Map map)
 	map_ordinary(memory.data + odd);
 	REQUIRE_EQ(pin_error(env, memory, int(all_access)), 0, "ordinary");
 }
-
-/*
- * A file of persistent memory, which processes map without the page cache. The machine has some if
- * it was booted with memmap=SIZE!ADDRESS.
- */
-class Persistent {
-public:
-	Persistent()
-	{
-		if (system("modprobe -aq nd_e820 nd_pmem ext2; "
-			   "mkdir -p /run/pavo-dax && "
-			   "test -b /dev/pmem0 && "
-			   "mkfs.ext2 -q -b 4096 /dev/pmem0 && "
-			   "mount -t ext4 -o dax /dev/pmem0 /run/pavo-dax"))
-			throw Skip("no file system on persistent memory");
-	}
-	~Persistent() { (void)!system("umount /run/pavo-dax"); }
-	Persistent(const Persistent &) = delete;
-
-	/* A file of paged_size. The caller closes it. */
-	static int file()
-	{
-		int fd = open("/run/pavo-dax/file",
-			      O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-
-		REQUIRE(fd >= 0 && !posix_fallocate(fd, 0, paged_size),
-			"file: ", strerror(errno));
-		return fd;
-	}
-};
 
 /* Of lib/test_hmm_uapi.h, which no package has. */
 struct dmirror_command {
@@ -463,13 +434,13 @@ PV_TEST_LOCAL("odp.vetted_persistent",
 	      "a file without a page cache (DAX): on demand as others, and "
 	      "never pinned")
 {
-	Persistent memory;
+	PersistentFiles files;
 	Link link = connect(env);
 	Paged a(env.a), b(env.b);
 
 	env.expect_async();
 	must_have(env, link, a, b, 0, paged_size);
-	b.replace(Persistent::file());
+	b.replace(PersistentFiles::file());
 	must_have(env, link, a, b, 0, paged_size);
 	REQUIRE_EQ(pin_error(env, b, int(all_access)), EOPNOTSUPP, "pinned");
 	register_anew(env, b);

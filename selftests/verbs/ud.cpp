@@ -5,6 +5,7 @@
 #include <string>
 
 #include "../common/device.h"
+#include "tap.h"
 #include "ud.h"
 
 namespace pv::ud {

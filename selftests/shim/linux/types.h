@@ -18,6 +18,7 @@ typedef __s8 s8;
 typedef __s16 s16;
 typedef __s32 s32;
 typedef __s64 s64;
+typedef u64 phys_addr_t;
 
 #ifndef __aligned
 #define __aligned(x) __attribute__((__aligned__(x)))

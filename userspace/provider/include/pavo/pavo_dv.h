@@ -249,11 +249,12 @@ bool pavodv_wc_read_imm64(struct ibv_cq_ex *cq, __be64 *imm);
 /**
  * Of verbs since rdma-core 45, for programs that are built with an older one: the opcode of a
  * flush's completion, the flag of the queue pair for struct ibv_qp_init_attr_ex, and the right of
- * queue pairs and regions to be flushed by peers for global visibility.
+ * queue pairs and regions to be flushed by peers for global visibility and for persistence.
  */
 #define PAVODV_WC_FLUSH ((enum ibv_wc_opcode)8)
 #define PAVODV_QP_EX_WITH_FLUSH (1 << 11)
 #define PAVODV_ACCESS_FLUSH_GLOBAL (1 << 8)
+#define PAVODV_ACCESS_FLUSH_PERSISTENT (1 << 9)
 
 /**
  * pavodv_wr_flush - make what the requests before wrote at the peer visible there (RDMA FLUSH, IBA
