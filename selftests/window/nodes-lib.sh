@@ -41,6 +41,16 @@ between()
 		"$1 $4 $((NODES - 1))" "$1 $4 192.168.77.$3 ${5:-}"
 }
 
+# rounds_between PROGRAM SERVER: packets leave in the order in which the adapter sends them. A queue
+# with flows of its own (fq_codel) changes it, where an interface stops its queue (from 6.11 on
+# virtio-net does, by byte queue limits).
+rounds_between()
+{
+	tc qdisc replace dev eth0 root pfifo
+	between "$1" "windows send in rounds" "$2" "rounds rdma0"
+	tc qdisc delete dev eth0 root
+}
+
 # between_nodes PROGRAM WHERE SERVER: all of them. PROGRAM: pavo-nodes
 between_nodes()
 {
@@ -55,7 +65,7 @@ between_nodes()
 	between "$1" "packets of before a recovery$2" "$3" "replay rdma0" eth0
 	between "$1" "tables, and the pool of contexts$2" "$3" "tables rdma0"
 	# The order of packets that a bad wire changes is not the sender's.
-	[ -n "$2" ] || between "$1" "windows send in rounds" "$3" "rounds rdma0"
+	[ -n "$2" ] || rounds_between "$1" "$3"
 	between "$1" "flags wait for writes, and recoveries$2" "$3" "flags rdma0"
 	between "$1" "third-party RDMA, and recoveries in its middle$2" "$3" "third rdma0"
 	# Two clients at least: the one that serves is no end of an operation.

@@ -8,6 +8,7 @@
 #include <array>
 #include <atomic>
 #include <memory>
+#include <string>
 
 #include "nodes_attempts.h"
 #include "../common/parameter.h"
@@ -277,8 +278,12 @@ private:
 				expected.insert(expected.end(),
 						std::min(quantum, each - sent),
 						window);
+		std::string came;
+
+		for (uint32_t window : order.windows)
+			came += window == expected[0] ? 'a' : 'b';
 		must(std::ranges::equal(order.windows, expected),
-		     "windows do not send in rounds");
+		     "windows do not send in rounds: " + came);
 	}
 
 	Asker asker_;

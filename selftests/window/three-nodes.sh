@@ -39,7 +39,7 @@ all_of_them()
 	local address=192.168.77.$node
 	# In a plain run a good wire is for what a bad one cannot show.
 	if [ -z "$1$wide" ]; then
-		between "$programs/pavo-nodes" "windows send in rounds" "$node" "rounds rdma0"
+		rounds_between "$programs/pavo-nodes" "$node"
 		return
 	fi
 	round_trip "example put_get$1" 7471 put_get
