@@ -30,7 +30,8 @@ static inline unsigned int pavo_sr_continue(struct pavo_recovery *r)
 
 /*
  * Set the repair timer: to the end of a reordering window, @wait, or to that of a tail loss probe.
- * A path that has lost nothing gets no probe: there a late answer means a busy peer.
+ * A path that has lost nothing gets no probe, unless the peer holds packets behind a gap: a late
+ * answer means a busy peer there.
  */
 static inline void pavo_sr_set_timer(struct pavo_recovery *r, u32 wait, u64 now)
 {
@@ -40,8 +41,8 @@ static inline void pavo_sr_set_timer(struct pavo_recovery *r, u32 wait, u64 now)
 	r->timer.repair = 0;
 	if (r->upsn == r->sent)
 		return;
-	if (!wait && b->lossy && b->probes < PAVO_RACK_PROBES_MAX &&
-	    b->rack.srtt)
+	if (!wait && (b->lossy || !pavo_psn_set_is_empty(&b->held)) &&
+	    b->probes < PAVO_RACK_PROBES_MAX && b->rack.srtt)
 		wait = pavo_rack_get_probe_wait(&b->rack, b->probes);
 	if (wait)
 		r->timer.repair = now + pavo_rack_to_ns(wait);
@@ -258,8 +259,12 @@ static inline u32 pavo_sr_detect_resent(struct pavo_recovery *r, u32 window,
 			break;
 		psn = pavo_psn_add(r->upsn, i);
 		at = *pavo_board_get_time(b, psn);
-		/* At one time a retransmission is behind all that are sent for the first time. */
-		if (at == b->rack.at ||
+		/*
+		 * At one time a retransmission is behind all that are sent for the first time, and
+		 * retransmissions have the order of their PSNs.
+		 */
+		if ((at == b->rack.at &&
+		     !pavo_psn_set_has(&b->resent, b->rack.psn)) ||
 		    !pavo_rack_was_sent_before(&b->rack, at, psn))
 			continue;
 		left = pavo_sr_check(b, psn, rtt, window, now);

@@ -144,7 +144,6 @@ path()
 	done
 	before=$(counted)
 	output=$(traffic --gid "${family:-v4}" "${options[@]}") || bad=1
-	((!bad)) || printf '# %s\n' "${output//$'\n'/$'\n'# }"
 	if [ "$kind" = lossy ]; then
 		[[ $(counted) != "$before" ]] || bad=1
 	else
@@ -152,6 +151,7 @@ path()
 			bad=1
 	fi
 	[ -z "${after:-}" ] || $after || bad=1
+	((!bad)) || printf '# %s\n' "${output//$'\n'/$'\n'# }"
 	report $bad "$name"
 	end
 }
