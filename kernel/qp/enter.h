@@ -193,6 +193,27 @@ static __always_inline bool pavo_side_puts_off(void)
 	       !pavo_net_delivers() && !pavo_budget_may_visit();
 }
 
+/*
+ * A visit that is put off does what needs no budget: it sends an ACK, which the answers of other QPs
+ * are not to delay. The side is locked. Return: as pavo_side_visit().
+ */
+static inline bool pavo_side_put_off(struct pavo_qp *qp, struct pavo_side *side,
+				     int *cpu,
+				     const struct pavo_side_work *work)
+{
+	struct pavo_budget none = {};
+	bool more = true;
+
+	if (!pavo_tx_is_elsewhere(&side->tx, cpu)) {
+		*cpu = smp_processor_id();
+		more = work->visit(qp, &none);
+		pavo_tx_leave(&side->tx);
+	}
+	if (more)
+		WRITE_ONCE(side->resting, true);
+	return more;
+}
+
 /* Visit the side for a received packet. The side is locked. Return: as pavo_side_visit(). */
 static __always_inline bool
 pavo_side_visit_now(struct pavo_qp *qp, struct pavo_side *side, int *cpu,
@@ -202,11 +223,8 @@ pavo_side_visit_now(struct pavo_qp *qp, struct pavo_side *side, int *cpu,
 	bool more;
 	u32 sent;
 
-	if (pavo_side_puts_off() && pavo_qp_get_state(qp) != IB_QPS_ERR) {
-		*cpu = smp_processor_id();
-		WRITE_ONCE(side->resting, true);
-		return true;
-	}
+	if (pavo_side_puts_off() && pavo_qp_get_state(qp) != IB_QPS_ERR)
+		return pavo_side_put_off(qp, side, cpu, work);
 	more = pavo_side_visit(qp, side, cpu, budget, work);
 	sent = pavo_budget_visited(budget);
 	if (unlikely(sent >= PAVO_VISIT_SMALL) && !pavo_net_delivers())

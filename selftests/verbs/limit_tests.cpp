@@ -427,8 +427,8 @@ PV_TEST_LOCAL("limit.capabilities",
 		IBV_DEVICE_MEM_WINDOW_TYPE_2B | /* mw.* */
 		IBV_DEVICE_MEM_MGT_EXTENSIONS | /* inv.*; kverbs: fast reg */
 		IBV_DEVICE_XRC; /* xrc.* */
-	/* Only where the kernel has them: qpex.atomic_write, ext.flush */
-	constexpr uint64_t newer = 1ull << 40 | 1ull << 38;
+	/* Only where the kernel has them: qpex.atomic_write, ext.flush, persistent.* */
+	constexpr uint64_t newer = 1ull << 40 | 1ull << 38 | 1ull << 39;
 	const ibv_device_attr_ex attr = query_ex(env);
 	const uint64_t flags = attr.device_cap_flags_ex;
 
