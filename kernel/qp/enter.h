@@ -194,8 +194,8 @@ static __always_inline bool pavo_side_puts_off(void)
 }
 
 /*
- * A visit that is put off does what needs no budget: it sends an ACK, which the answers of other QPs
- * are not to delay. The side is locked. Return: as pavo_side_visit().
+ * A visit that is put off does what needs no budget: it sends an ACK, which the answers of other
+ * QPs are not to delay. The side is locked. Return: as pavo_side_visit().
  */
 static inline bool pavo_side_put_off(struct pavo_qp *qp, struct pavo_side *side,
 				     int *cpu,

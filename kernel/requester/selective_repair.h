@@ -30,8 +30,8 @@ static inline unsigned int pavo_sr_continue(struct pavo_recovery *r)
 
 /*
  * Set the repair timer: to the end of a reordering window, @wait, or to that of a tail loss probe.
- * A path that has lost nothing gets no probe, unless the peer holds packets behind a gap: a late
- * answer means a busy peer there.
+ * A path that has lost nothing gets no probe, as a late answer means a busy peer there, unless the
+ * peer holds packets behind a gap.
  */
 static inline void pavo_sr_set_timer(struct pavo_recovery *r, u32 wait, u64 now)
 {
