@@ -153,7 +153,9 @@ void expire_all(Env &env, const char *what, const Crowd &crowd,
 	for (int left = common::witness_rounds;;) {
 		connect_all();
 		const Round round = expire_once(env, crowd);
-		const bool good = round.late(99) <= allowed &&
+		/* A timer is as late as the host lets the guest stand. */
+		const auto stood = uint64_t(round.stall.count() / 1000);
+		const bool good = round.late(99) <= allowed + stood &&
 				  round.stall <= common::longest_without_cpu;
 
 		show(str(what, ", ", crowd.timeout / 1000,
@@ -167,7 +169,8 @@ void expire_all(Env &env, const char *what, const Crowd &crowd,
 		if (good || !judges_time())
 			return;
 		REQUIRE(--left, what, ": p99 is to be ", allowed,
-			" us at most, and no task to be without a CPU for ",
+			" us at most beyond the time of a task without a CPU, "
+			"which is to be less than ",
 			ms(common::longest_without_cpu), " ms");
 	}
 }
